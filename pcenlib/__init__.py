@@ -1,0 +1,39 @@
+"""Long-distance detection of bioacoustic events with per-channel energy normalization.
+
+The library behind the executable edition of Lostanlen et al. (2019). Sound flows one way:
+recording -> spectrogram E -> detection function. Arrays are ``(..., band, frame)``; options are keyword-only; times
+are seconds, frequencies hertz, levels decibels.
+"""
+
+from pcenlib.acoustics import atmospheric_absorption, propagate, spreading_loss
+from pcenlib.evaluation import chance_mtbfa, mtbfa, threshold_at_recall
+from pcenlib.novelty import (
+    averaged_flux,
+    background,
+    max_pooled_flux,
+    max_pooled_pcen,
+    pcen,
+    smoothing_coefficient,
+)
+from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "NIGHTHAWK",
+    "RIGHT_WHALE",
+    "Setting",
+    "atmospheric_absorption",
+    "averaged_flux",
+    "background",
+    "chance_mtbfa",
+    "max_pooled_flux",
+    "max_pooled_pcen",
+    "mtbfa",
+    "pcen",
+    "propagate",
+    "smoothing_coefficient",
+    "spectrogram",
+    "spreading_loss",
+    "threshold_at_recall",
+]

@@ -1,0 +1,117 @@
+"""Callers and noises, as waveforms at the source: what is heard before any distance.
+
+Each function is deterministic given its random generator. Callers peak near 1, noises have a root mean square of 1;
+levels are set by whoever mixes them.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+
+from pcenlib._checks import check_range
+
+__all__ = ["modulated_noise", "nighthawk_call", "noise"]
+
+Waveform = npt.NDArray[np.float64]
+
+
+def nighthawk_call(sr: int, rng: np.random.Generator) -> Waveform:
+    """The buzzing *peent* of a Common Nighthawk (*Chordeiles minor*).
+
+    Pulses at about 214 a second, too fast to be heard apart, ring in a broad resonance that falls from 4 to 3.3 kHz
+    within a fifth of a second. The figures are those of the clearest calls of the nocturnal flight-call recordings
+    of Rhinehart et al. (2022); pulse rate, resonance and duration vary by a few per cent from call to call.
+
+    Parameters
+    ----------
+    sr : int
+        Samples per second, at least 16000.
+    rng : numpy.random.Generator
+        Source of the variation between calls.
+
+    Returns
+    -------
+    ndarray
+        About 0.21 s of sound, with a peak of 1.
+
+    Notes
+    -----
+    Chapter 1, *Introduction*, and section 2.
+    """
+    check_range("sr", sr, 16000)
+    pulse_rate, start, end, duration = np.array([214, 4000, 3300, 0.21]) * rng.normal(1, 0.03, 4)
+    time = np.arange(round(duration * sr)) / sr
+    progress = time / duration
+    resonance = start + (end - start) * progress**2
+    harmonics = np.arange(8, 36)[:, np.newaxis] * pulse_rate
+    # A pulse train is a sum of cosines at the multiples of its rate; the resonance weighs them.
+    weights = np.exp(-0.5 * ((harmonics - resonance) / 450) ** 2)
+    pulses = np.sum(weights * np.cos(2 * np.pi * harmonics * time), axis=0)
+    envelope = np.clip(np.minimum(time / 0.010, (duration - time) / 0.008), 0, 1)
+    call = envelope * pulses
+    return call / np.abs(call).max()
+
+
+def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0.0, fmin: float = 20.0) -> Waveform:
+    """Gaussian noise whose power spectral density changes by `slope` dB an octave: 0 is white, -3 is pink.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    rng : numpy.random.Generator
+        Source of the noise.
+    slope : float
+        Change of the power spectral density, in dB an octave.
+    fmin : float
+        Frequency in hertz below which the density stays as it is there.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Noise with a root mean square of 1.
+
+    Notes
+    -----
+    Chapter 2.1, *Averaged spectral flux*, and the chapters that need a background.
+    """
+    check_range("n_samples", n_samples, 1)
+    check_range("fmin", fmin, 0, sr / 2, open_low=True)
+    white = rng.standard_normal(n_samples)
+    octaves = np.log2(np.maximum(scipy.fft.rfftfreq(n_samples, 1 / sr), fmin) / fmin)
+    coloured = scipy.fft.irfft(scipy.fft.rfft(white) * 10 ** (slope * octaves / 20), n_samples)
+    return coloured / np.sqrt(np.mean(coloured**2))
+
+
+def modulated_noise(
+    n_samples: int, sr: int, rng: np.random.Generator, *, period: float, active: float = 0.5, depth: float = 1.0
+) -> Waveform:
+    """White noise switched on and off, as a propeller or a piston does with the noise of a ship.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    rng : numpy.random.Generator
+        Source of the noise.
+    period : float
+        Time from one activation to the next, in seconds.
+    active : float
+        Share of the period during which the noise is on, in ]0, 1].
+    depth : float
+        1 switches the noise off between activations, 0 leaves it on.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Noise with a root mean square of 1 while it is on.
+
+    Notes
+    -----
+    Chapter 4.2, *The log(3/2) of ship noise*.
+    """
+    check_range("period", period, 0, open_low=True)
+    check_range("active", active, 0, 1, open_low=True)
+    check_range("depth", depth, 0, 1)
+    on = (np.arange(n_samples) / sr / period) % 1 < active
+    return np.where(on, 1.0, 1 - depth) * noise(n_samples, sr, rng)
