@@ -1,0 +1,261 @@
+"""Every figure of the book. Functions take data, draw, and return axes; they compute nothing.
+
+A detector has the same colour in every figure, in a palette that colour-blind readers can tell apart (Okabe and Ito,
+2008), and its own line style, so that the figures also work in print.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+from cycler import cycler
+from matplotlib.axes import Axes
+
+from pcenlib.spectrogram import Setting
+
+__all__ = ["curves", "frames", "gallery", "image", "mark", "reference_lines", "use_style"]
+
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "averaged flux": {"color": "#E69F00", "linestyle": "--"},
+    "max-pooled flux": {"color": "#0072B2", "linestyle": "-."},
+    "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
+    "log magnitude": {"color": "#009E73", "linestyle": "-"},
+}
+"""Colour and line of each detector and representation, wherever it appears."""
+
+CYCLE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+
+
+def use_style() -> None:
+    """Set matplotlib up for the book. Called once, beside a notebook's imports."""
+    mpl.rcParams.update(
+        {
+            "axes.grid": True,
+            "axes.prop_cycle": cycler(color=CYCLE),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
+            "figure.dpi": 130,
+            "figure.facecolor": "white",
+            "figure.figsize": (7.2, 3.6),
+            "font.size": 10,
+            "grid.alpha": 0.3,
+            "image.cmap": "magma",
+            "legend.frameon": False,
+            "savefig.facecolor": "white",
+        }
+    )
+
+
+def curves(
+    x: npt.ArrayLike,
+    ys: Mapping[str, npt.ArrayLike],
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str = "",
+    marker: str = "",
+    ax: Axes | None = None,
+    **scales: Any,
+) -> Axes:
+    """Several curves over one axis, with a legend.
+
+    Parameters
+    ----------
+    x : array_like
+        What all curves share.
+    ys : mapping of str to array_like
+        Label and values of each curve. Labels of `STYLES` bring their own colour.
+    xlabel, ylabel, title : str
+        Texts, with units.
+    marker : str
+        Matplotlib's marker for each value; none by default.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    **scales
+        Further properties of the axes: ``xscale="log"``, ``ylim=(0, 1)`` and so on.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    for label, y in ys.items():
+        ax.plot(x, np.asarray(y), label=label, marker=marker, **STYLES.get(label, {}))
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title, **scales)
+    if len(ys) > 1:
+        ax.legend()
+    return ax
+
+
+def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -> Axes:
+    """Thin labelled lines at known values: a chance level, a bound, a limit.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    levels : mapping of str to float
+        Label and value of each line.
+    axis : {"x", "y"}
+        The axis on which the values lie.
+
+    Returns
+    -------
+    Axes
+    """
+    for label, level in levels.items():
+        if axis == "y":
+            ax.axhline(level, color="0.35", linewidth=0.9, linestyle=":")
+            place, at = (1.0, level), ax.get_yaxis_transform()
+        else:
+            ax.axvline(level, color="0.35", linewidth=0.9, linestyle=":")
+            place, at = (level, 1.0), ax.get_xaxis_transform()
+        side = {"ha": "right", "va": "bottom"} if axis == "y" else {"ha": "right", "va": "top", "rotation": 90}
+        ax.annotate(label, place, xycoords=at, color="0.25", fontsize="small", **side)
+    return ax
+
+
+def image(
+    values: npt.ArrayLike,
+    setting: Setting,
+    *,
+    label: str,
+    vmin: float,
+    vmax: float,
+    title: str = "",
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """A picture over time and frequency: a spectrogram, or PCEN.
+
+    Parameters
+    ----------
+    values : array_like, shape (band, frame)
+        What to show.
+    setting : Setting
+        Gives the times and frequencies.
+    label : str
+        Quantity and unit, beside the colour bar.
+    vmin, vmax : float
+        Values at the ends of the colour scale; the same for pictures that are to be compared.
+    title : str
+        Text above.
+    colorbar : bool
+        Whether to explain the colours here.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    values = np.asarray(values)
+    ax = ax or plt.figure().add_subplot()
+    mesh = ax.pcolormesh(
+        setting.times(values.shape[-1]), setting.frequencies, values, vmin=vmin, vmax=vmax, shading="nearest"
+    )
+    mesh.set_rasterized(True)
+    ax.set(xlabel="time (s)", ylabel="frequency (Hz)", title=title)
+    ax.grid(visible=False)
+    if colorbar:
+        ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
+    return ax
+
+
+def mark(ax: Axes, time: float, frequency: float) -> Axes:
+    """A white dot with a dark rim, as in the paper's figure 1, at a place in a picture.
+
+    Parameters
+    ----------
+    ax : Axes
+        A picture drawn by `image`.
+    time, frequency : float
+        The place, in seconds and hertz.
+
+    Returns
+    -------
+    Axes
+    """
+    ax.plot(time, frequency, "o", color="white", markeredgecolor="black", markersize=7)
+    return ax
+
+
+def gallery(
+    columns: Mapping[str, Sequence[npt.ArrayLike]],
+    rows: Sequence[str],
+    setting: Setting,
+    *,
+    limits: Mapping[str, tuple[float, float]],
+    peaks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+) -> npt.NDArray[np.object_]:
+    """Rows of pictures in several representations side by side, as the paper's figure 1.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence of array_like
+        Title of each column, and its pictures from top to bottom.
+    rows : sequence of str
+        Name of each row.
+    setting : Setting
+        Gives the times and frequencies.
+    limits : mapping of str to (float, float)
+        Ends of the colour scale of each column.
+    peaks : mapping of str to sequence of (float, float), optional
+        Time and frequency of a dot in each picture.
+
+    Returns
+    -------
+    ndarray of Axes, shape (row, column)
+    """
+    figure, axes = plt.subplots(
+        len(rows), len(columns), figsize=(7.2, 0.5 + 1.5 * len(rows)), sharex=True, sharey=True, squeeze=False
+    )
+    for column, (title, pictures) in enumerate(columns.items()):
+        low, high = limits[title]
+        for row, picture in enumerate(pictures):
+            ax = image(picture, setting, label="", vmin=low, vmax=high, colorbar=False, ax=axes[row, column])
+            ax.set(xlabel="", ylabel="", title=title if row == 0 else "")
+            if peaks:
+                mark(ax, *peaks[title][row])
+    for ax, row_name in zip(axes[:, 0], rows, strict=True):
+        ax.set_ylabel(row_name)
+    figure.supxlabel("time (s)", fontsize="medium")
+    figure.supylabel("frequency (Hz)", fontsize="medium")
+    return axes
+
+
+def frames(
+    times: npt.ArrayLike, functions: Mapping[str, npt.ArrayLike], *, title: str = "", ylabel: str = "value"
+) -> npt.NDArray[np.object_]:
+    """Detection functions over time, one panel each, because their scales differ.
+
+    Parameters
+    ----------
+    times : array_like, shape (frame,)
+        Time of each frame, in seconds.
+    functions : mapping of str to array_like, shape (frame,)
+        Label and values of each detection function.
+    title : str
+        Text above.
+    ylabel : str
+        Quantity of all panels.
+
+    Returns
+    -------
+    ndarray of Axes, shape (function,)
+    """
+    figure, axes = plt.subplots(
+        len(functions), 1, figsize=(7.2, 1.4 * len(functions) + 0.6), sharex=True, squeeze=False
+    )
+    for ax, (label, values) in zip(axes[:, 0], functions.items(), strict=True):
+        ax.plot(times, np.asarray(values), color=STYLES.get(label, {}).get("color"))
+        ax.set_title(label, loc="left", fontsize="small")
+    axes[-1, 0].set_xlabel("time (s)")
+    figure.supylabel(ylabel, fontsize="medium")
+    figure.suptitle(title, fontsize="medium")
+    return axes[:, 0]
