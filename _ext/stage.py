@@ -1,0 +1,118 @@
+"""Lay out the book's source for Jupyter Book: pages, executed notebooks, and the pages made from them.
+
+usage: stage.py EXECUTED_FOLDER TARGET_FOLDER
+"""
+
+import base64
+import json
+import platform
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pcenlib import claims
+
+ROOT = Path(__file__).resolve().parent.parent
+VERSIONS = ("pcenlib", "numpy", "scipy", "soundfile", "sympy", "librosa", "scikit-maad", "matplotlib", "pandas")
+BUILDERS = ("papermill", "jupyter-book", "Sphinx", "myst-nb", "sphinx-book-theme")
+
+Notebook = dict[str, Any]
+
+
+def main(executed: Path, target: Path) -> None:
+    """Stage the book; SystemExit where a claim's verdict is not the one agreed on."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for page in [*ROOT.glob("*.md"), ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "references.bib"]:
+        shutil.copy(page, target)
+    for folder in ("_ext", "_static"):
+        shutil.copytree(ROOT / folder, target / folder)
+    # Only notebooks that still exist: an older run may have left others behind.
+    paths = [executed / source.name for source in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+    rows = claims.collect(paths)
+    (executed.parent / "claims.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
+    if problems := claims.disagreements(rows):
+        sys.exit("Verdicts that changed; review them, then change pcenlib/claims.toml:\n" + "\n".join(problems))
+    titles = {stem: title(notebook) for stem, notebook in notebooks.items()}
+    seconds = {stem: notebook["metadata"]["papermill"]["duration"] for stem, notebook in notebooks.items()}
+    (target / "claims.md").write_text(ledger_page(rows, titles), encoding="utf-8")
+    (target / "status.md").write_text(status_page(titles, seconds), encoding="utf-8")
+    for folder in ("notebooks", "_generated"):
+        (target / folder).mkdir()
+    for stem, notebook in notebooks.items():
+        export_outputs(notebook, target / "_generated")
+        text = json.dumps(without_traces(notebook), indent=1, ensure_ascii=False)
+        (target / "notebooks" / f"{stem}.ipynb").write_text(text, encoding="utf-8")
+
+
+def title(notebook: Notebook) -> str:
+    """The notebook's first heading."""
+    return "".join(notebook["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+
+
+def without_traces(notebook: Notebook) -> Notebook:
+    """The notebook less what papermill noted of the machine and the time of the run: readers download this file."""
+    for part in [notebook, *notebook["cells"]]:
+        for key in ("papermill", "execution"):
+            part["metadata"].pop(key, None)
+    return notebook
+
+
+def export_outputs(notebook: Notebook, folder: Path) -> None:
+    """Write outputs of cells with the metadata `export: NAME` to NAME.png or NAME.html, for the landing page."""
+    for cell in notebook["cells"]:
+        name = cell["metadata"].get("export")
+        for output in cell["outputs"] if name else []:
+            data = output.get("data", {})
+            if "image/png" in data:
+                (folder / f"{name}.png").write_bytes(base64.b64decode(data["image/png"]))
+            elif "text/html" in data:
+                (folder / f"{name}.html").write_text("".join(data["text/html"]), encoding="utf-8")
+
+
+def ledger_page(rows: Iterable[Mapping[str, str]], titles: Mapping[str, str]) -> str:
+    """The ledger of claims as a page: a summary, and a row for each claim."""
+    rows = list(rows)
+    counts = Counter(row["verdict"] for row in rows)
+    summary = ", ".join(f"**{counts[verdict]}** {verdict}" for verdict in (*claims.VERDICTS, claims.UNTESTED))
+    lines = [
+        *("# Claims ledger", ""),
+        "Every claim of the paper, in its order, as the notebooks of this book measured it when the book was built.",
+        "A verdict that changes stops the build until somebody has reviewed it. The same table as data:",
+        "`_build/claims.json`.",
+        *("", f"{len(rows)} claims: {summary}.", ""),
+        *("::::{list-table}", ":header-rows: 1", ":widths: 30 20 35 15", ":class: ledger", ""),
+        *("* - Claim", "  - How tested", "  - Measured", "  - Verdict"),
+    ]
+    for row in rows:
+        badge = f'<span class="verdict {claims.verdict_class(row["verdict"])}">{row["verdict"]}</span>'
+        place = f"notebooks/{row['chapter']}.html#claim-{row['id']}"
+        chapter = f'<br><a href="{place}">{titles[row["chapter"]]}</a>' if row["chapter"] else ""
+        lines += [
+            f'* - <span id="{row["id"]}"></span>**{row["where"]}.** {row["claim"]}<br>`{row["id"]}`',
+            f"  - {row['test']}",
+            f"  - {row['measured'] or '—'}",
+            f"  - {badge}{chapter}",
+        ]
+    return "\n".join([*lines, "::::", ""])
+
+
+def status_page(titles: Mapping[str, str], seconds: Mapping[str, float]) -> str:
+    """The page of run times and versions."""
+    lines = ["# Execution times and versions", ""]
+    lines += ["How long each notebook ran when this book was built, two at a time.", ""]
+    lines += ["| notebook | seconds |", "|---|--:|"]
+    lines += [f"| [{titles[stem]}](notebooks/{stem}.ipynb) | {seconds[stem]:.1f} |" for stem in titles]
+    lines += [f"| **all** | **{sum(seconds.values()):.1f}** |", "", "They ran with these versions:", ""]
+    lines += ["| package | version |", "|---|---|", f"| Python | {platform.python_version()} |"]
+    lines += [f"| {name} | {metadata.version(name)} |" for name in (*VERSIONS, *BUILDERS)]
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
