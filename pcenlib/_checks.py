@@ -33,6 +33,16 @@ def check_magnitudes(E: npt.ArrayLike) -> npt.NDArray[np.floating]:
     return E
 
 
+def check_waveform(x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Waveform x as an array (..., sample) in double precision; ValueError unless it is finite and holds a sample."""
+    x = as_real_floats("x", x).astype(np.float64, copy=False)
+    if x.ndim == 0 or x.size == 0:
+        raise ValueError(f"x must hold at least one sample, got shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError("x must be finite: it holds infinity or NaN")
+    return x
+
+
 def as_real_floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     """Values as float32 or float64, whichever they already are; integers become float64."""
     array = np.asarray(values)

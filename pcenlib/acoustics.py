@@ -3,13 +3,15 @@
 Distances are metres, frequencies hertz, attenuations decibels.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from pcenlib._checks import as_real_floats, check_range
+from pcenlib._checks import check_range, check_waveform
 
-__all__ = ["atmospheric_absorption", "propagate", "spreading_loss"]
+__all__ = ["atmospheric_absorption", "propagate", "relaxation_frequencies", "spreading_loss"]
 
 REFERENCE_PRESSURE = 101.325  # kPa
 REFERENCE_TEMPERATURE = 293.15  # K
@@ -80,20 +82,13 @@ def atmospheric_absorption(
     >>> float(round(1000 * atmospheric_absorption(1000), 2))  # dB/km at 20 degrees Celsius and 70 %
     4.98
     """
-    check_range("temperature", temperature, -73, 100)
-    check_range("humidity", humidity, 0, 100, open_low=True)
-    check_range("pressure", pressure, 0, 200, open_low=True)
+    oxygen, nitrogen = relaxation_frequencies(temperature=temperature, humidity=humidity, pressure=pressure)
     frequency = np.asarray(frequency, dtype=np.float64)
     if not np.all(np.isfinite(frequency) & (frequency >= 0)):
         raise ValueError("frequency must be finite and non-negative, in hertz")
     kelvin = temperature + 273.15
     warmth = kelvin / REFERENCE_TEMPERATURE
     squeeze = pressure / REFERENCE_PRESSURE
-    # Molar concentration of water vapour, in per cent (annex B).
-    saturation = 10 ** (4.6151 - 6.8346 * (TRIPLE_POINT / kelvin) ** 1.261)
-    vapour = humidity * saturation / squeeze
-    oxygen = squeeze * (24 + 4.04e4 * vapour * (0.02 + vapour) / (0.391 + vapour))
-    nitrogen = squeeze * warmth**-0.5 * (9 + 280 * vapour * np.exp(-4.170 * (warmth ** (-1 / 3) - 1)))
     squared = frequency**2
     classical = 1.84e-11 / squeeze * warmth**0.5
     relaxation = warmth**-2.5 * (
@@ -101,6 +96,39 @@ def atmospheric_absorption(
         + 0.1068 * np.exp(-3352.0 / kelvin) / (nitrogen + squared / nitrogen)
     )
     return 8.686 * squared * (classical + relaxation)
+
+
+def relaxation_frequencies(
+    *, temperature: float = 20.0, humidity: float = 70.0, pressure: float = 101.325
+) -> tuple[float, float]:
+    """Frequencies at which oxygen and nitrogen take up most energy per cycle, ISO 9613-1:1993, equations 3 and 4.
+
+    Parameters
+    ----------
+    temperature, humidity, pressure : float
+        Weather, as for `atmospheric_absorption`.
+
+    Returns
+    -------
+    oxygen, nitrogen : float
+        In hertz.
+
+    Notes
+    -----
+    Chapter 2.2, *Max-pooled spectral flux*.
+    """
+    check_range("temperature", temperature, -73, 100)
+    check_range("humidity", humidity, 0, 100, open_low=True)
+    check_range("pressure", pressure, 0, 200, open_low=True)
+    kelvin = temperature + 273.15
+    warmth = kelvin / REFERENCE_TEMPERATURE
+    squeeze = pressure / REFERENCE_PRESSURE
+    # Molar concentration of water vapour, in per cent (annex B).
+    saturation = 10 ** (4.6151 - 6.8346 * (TRIPLE_POINT / kelvin) ** 1.261)
+    vapour = humidity * saturation / squeeze
+    oxygen = squeeze * (24 + 4.04e4 * vapour * (0.02 + vapour) / (0.391 + vapour))
+    nitrogen = squeeze * warmth**-0.5 * (9 + 280 * vapour * math.exp(-4.170 * (warmth ** (-1 / 3) - 1)))
+    return oxygen, nitrogen
 
 
 def propagate(
@@ -138,7 +166,7 @@ def propagate(
     Chapters 1, 2.1 and 2.2. Absorption is applied as a filter of zero phase: its own delays, of the order of
     microseconds, are far below one frame.
     """
-    x = as_real_floats("x", x).astype(np.float64, copy=False)
+    x = check_waveform(x)
     check_range("sr", sr, 0, open_low=True)
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)

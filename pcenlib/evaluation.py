@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pcenlib._checks import as_real_floats, check_range
 
-__all__ = ["chance_mtbfa", "mtbfa", "threshold_at_recall"]
+__all__ = ["chance_mtbfa", "exceedance", "mtbfa", "threshold_at_recall"]
 
 
 def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
@@ -28,14 +28,15 @@ def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
     Returns
     -------
     float
-        The quantile of `values` at ``1 - recall``: the median, by default.
+        The quantile of `values` at ``1 - recall``: the median, by default. At most the share `recall` of the values
+        lies above it, and at least that share at or above it.
 
     Notes
     -----
     Chapter *Why flux raises false alarms*.
     """
     check_range("recall", recall, 0, 1)
-    return float(np.quantile(_check_values(values), 1 - recall))
+    return float(np.quantile(_check_values(values), 1 - recall, method="averaged_inverted_cdf"))
 
 
 def mtbfa(
@@ -67,6 +68,7 @@ def mtbfa(
     values = _check_values(values)
     if values.ndim != 1:
         raise ValueError(f"values must have shape (frame,), got {values.shape}")
+    check_range("threshold", threshold, -math.inf)
     check_range("hop", hop, 0, open_low=True)
     above = values > threshold
     if count == "peaks":
@@ -76,6 +78,38 @@ def mtbfa(
     else:
         raise ValueError(f"count must be 'frames' or 'peaks', got {count!r}")
     return values.size * hop / alarms if alarms else math.inf
+
+
+def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Share of the values above each threshold: the survival function, as measured.
+
+    Parameters
+    ----------
+    values : array_like
+        Values of a detection function, or of one band of it, in any shape.
+    thresholds : array_like
+        Thresholds, in any shape and order.
+
+    Returns
+    -------
+    ndarray
+        Share of all values strictly above each threshold, in the shape of `thresholds`. The hop over this share is
+        the mean time between false alarms, where every frame counts.
+
+    Notes
+    -----
+    Chapter *Why flux raises false alarms*.
+
+    Examples
+    --------
+    >>> exceedance([1, 2, 2, 4], [0, 2, 5])
+    array([1.  , 0.25, 0.  ])
+    """
+    ordered = np.sort(_check_values(values), axis=None)
+    thresholds = as_real_floats("thresholds", thresholds)
+    if np.isnan(thresholds).any():
+        raise ValueError("thresholds must be numbers: they hold NaN")
+    return 1 - np.searchsorted(ordered, thresholds, side="right") / ordered.size
 
 
 def chance_mtbfa(clip_duration: float) -> float:

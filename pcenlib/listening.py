@@ -16,6 +16,8 @@ from pcenlib._checks import check_range
 
 __all__ = ["Player", "player"]
 
+RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)  # of MP3, in samples per second
+
 
 class Player:
     """An audio element with a caption, as a notebook shows it."""
@@ -60,6 +62,8 @@ def player(x: npt.ArrayLike, sr: int, caption: str, *, gain: float = 0.0) -> Pla
     Every chapter with sound. Encoded as MP3, an eighth of the size of WAV.
     """
     check_range("gain", gain, -np.inf)
+    if sr not in RATES:
+        raise ValueError(f"sr must be a rate that MP3 knows, one of {RATES}, got {sr!r}; resample x first")
     samples = np.asarray(x, dtype=np.float64) * 10 ** (gain / 20)
     if samples.ndim != 1 or samples.size == 0:
         raise ValueError(f"x must be one channel of at least one sample, got shape {samples.shape}")

@@ -1,13 +1,12 @@
-r"""Spectrotemporal measures of novelty: equations 1 to 7 of the paper, on arrays.
+r"""Spectrotemporal measures of novelty: equations 1 to 6 of the paper, on arrays.
 
-Conventions
------------
 ``E`` is a magnitude spectrogram, an array of finite, non-negative numbers of shape ``(..., band, frame)``. A
 detection function has shape ``(..., frame)``: as many frames as ``E``, so that a frame number means the same time in
 both. Symbols are the paper's: ``E``, ``M``, ``s``, ``eps``, ``alpha``, ``delta``, ``r``.
 
-Before the recording starts, its first frame is taken to have lasted for ever. Hence the flux of frame 0 is 0, the
-background of frame 0 is ``E`` itself, and a recording never begins with a novelty of its own making.
+Before the recording starts, its first frame is taken to have lasted for ever. Hence the flux of frame 0 is 0 and the
+background of frame 0 is ``E`` itself. In noise, that one frame is a rough guess of the background: values settle within
+some 2/s frames, which a careful user leaves out.
 
 A band that is exactly zero in both terms of a ratio is *silence after silence*: a ratio of 1, no novelty. Sound after
 exact silence is infinitely novel and gives ``inf``; nothing gives NaN. `pcenlib.spectrogram` never returns an exact
@@ -19,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib._checks import check_magnitudes, check_range
+from pcenlib._checks import as_real_floats, check_magnitudes, check_range
 
 __all__ = ["averaged_flux", "background", "max_pooled_flux", "max_pooled_pcen", "pcen", "smoothing_coefficient"]
 
@@ -111,7 +110,10 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
     check_range("s", s, 0, 1, open_low=True)
     first = E[..., :1]
     if start is not None:
-        first = np.broadcast_to(np.asarray(start, dtype=E.dtype)[..., np.newaxis], first.shape)
+        start = as_real_floats("start", start).astype(E.dtype, copy=False)
+        if start.shape != E.shape[:-1]:
+            raise ValueError(f"start must have shape (..., band), here {E.shape[:-1]}, got {start.shape}")
+        first = start[..., np.newaxis]
         if not np.all(np.isfinite(first) & (first >= 0)):
             raise ValueError("start must be finite and non-negative, as a background is")
     # The filter's output at frame t is M[t + 1]; its memory begins at (1 - s) M[0].
@@ -180,7 +182,7 @@ def pcen(
 
 
 def max_pooled_pcen(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:
-    r"""Max-pooled PCEN, equation 7: the paper's detection function.
+    r"""Max-pooled PCEN, equation 6: the paper's detection function.
 
     .. math::
 

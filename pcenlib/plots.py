@@ -16,12 +16,13 @@ from matplotlib.axes import Axes
 
 from pcenlib.spectrogram import Setting
 
-__all__ = ["curves", "frames", "gallery", "image", "mark", "reference_lines", "use_style"]
+__all__ = ["curves", "frames", "gallery", "heatmap", "image", "mark", "reference_lines", "use_style"]
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
     "averaged flux": {"color": "#E69F00", "linestyle": "--"},
     "max-pooled flux": {"color": "#0072B2", "linestyle": "-."},
     "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
+    "slower PCEN": {"color": "#CC79A7", "linestyle": (0, (4, 1))},
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
 }
 """Colour and line of each detector and representation, wherever it appears."""
@@ -59,6 +60,8 @@ def curves(
     ylabel: str,
     title: str = "",
     marker: str = "",
+    linestyle: str | None = None,
+    intervals: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]] | None = None,
     ax: Axes | None = None,
     **scales: Any,
 ) -> Axes:
@@ -74,6 +77,10 @@ def curves(
         Texts, with units.
     marker : str
         Matplotlib's marker for each value; none by default.
+    linestyle : str, optional
+        Matplotlib's line style for all curves; ``"none"`` leaves markers alone. By default that of the label.
+    intervals : mapping of str to (array_like, array_like), optional
+        Lower and upper ends of a shaded interval around the curve of the same label.
     ax : Axes, optional
         Where to draw; a new figure by default.
     **scales
@@ -85,7 +92,11 @@ def curves(
     """
     ax = ax or plt.figure().add_subplot()
     for label, y in ys.items():
-        ax.plot(x, np.asarray(y), label=label, marker=marker, **STYLES.get(label, {}))
+        style = {**STYLES.get(label, {}), **({"linestyle": linestyle} if linestyle else {})}
+        (line,) = ax.plot(x, np.asarray(y), label=label, marker=marker, **style)
+        if intervals and label in intervals:
+            low, high = intervals[label]
+            ax.fill_between(np.asarray(x), np.asarray(low), np.asarray(high), color=line.get_color(), alpha=0.2, lw=0)
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title, **scales)
     if len(ys) > 1:
         ax.legend()
@@ -157,10 +168,10 @@ def image(
     values = np.asarray(values)
     ax = ax or plt.figure().add_subplot()
     mesh = ax.pcolormesh(
-        setting.times(values.shape[-1]), setting.frequencies, values, vmin=vmin, vmax=vmax, shading="nearest"
+        setting.times(values.shape[-1]), setting.frequencies / 1000, values, vmin=vmin, vmax=vmax, shading="nearest"
     )
     mesh.set_rasterized(True)
-    ax.set(xlabel="time (s)", ylabel="frequency (Hz)", title=title)
+    ax.set(xlabel="time (s)", ylabel="frequency (kHz)", title=title)
     ax.grid(visible=False)
     if colorbar:
         ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
@@ -181,7 +192,7 @@ def mark(ax: Axes, time: float, frequency: float) -> Axes:
     -------
     Axes
     """
-    ax.plot(time, frequency, "o", color="white", markeredgecolor="black", markersize=7)
+    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=7)
     return ax
 
 
@@ -225,7 +236,7 @@ def gallery(
     for ax, row_name in zip(axes[:, 0], rows, strict=True):
         ax.set_ylabel(row_name)
     figure.supxlabel("time (s)", fontsize="medium")
-    figure.supylabel("frequency (Hz)", fontsize="medium")
+    figure.supylabel("frequency (kHz)", fontsize="medium")
     return axes
 
 
@@ -259,3 +270,47 @@ def frames(
     figure.supylabel(ylabel, fontsize="medium")
     figure.suptitle(title, fontsize="medium")
     return axes[:, 0]
+
+
+def heatmap(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    values: npt.ArrayLike,
+    *,
+    xlabel: str,
+    ylabel: str,
+    label: str,
+    levels: Sequence[float] = (),
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """A quantity over two others, as colours and labelled contours.
+
+    Parameters
+    ----------
+    x, y : array_like
+        What the columns and the rows stand for.
+    values : array_like, shape (y, x)
+        What to show.
+    xlabel, ylabel, title : str
+        Texts, with units.
+    label : str
+        Quantity and unit, beside the colour bar.
+    levels : sequence of float
+        Values at which to draw a contour.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    mesh = ax.pcolormesh(np.asarray(x), np.asarray(y), np.asarray(values), shading="nearest")
+    mesh.set_rasterized(True)
+    if levels:
+        ax.clabel(ax.contour(np.asarray(x), np.asarray(y), np.asarray(values), levels=levels, colors="white"))
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    ax.grid(visible=False)
+    ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
+    return ax

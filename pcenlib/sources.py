@@ -10,7 +10,7 @@ import scipy.fft
 
 from pcenlib._checks import check_range
 
-__all__ = ["modulated_noise", "nighthawk_call", "noise"]
+__all__ = ["modulated_noise", "nighthawk_call", "noise", "noise_burst", "pulsation"]
 
 Waveform = npt.NDArray[np.float64]
 
@@ -76,6 +76,7 @@ def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0
     Chapter 2.1, *Averaged spectral flux*, and the chapters that need a background.
     """
     check_range("n_samples", n_samples, 1)
+    check_range("slope", slope, -np.inf)
     check_range("fmin", fmin, 0, sr / 2, open_low=True)
     white = rng.standard_normal(n_samples)
     octaves = np.log2(np.maximum(scipy.fft.rfftfreq(n_samples, 1 / sr), fmin) / fmin)
@@ -83,10 +84,92 @@ def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0
     return coloured / np.sqrt(np.mean(coloured**2))
 
 
-def modulated_noise(
-    n_samples: int, sr: int, rng: np.random.Generator, *, period: float, active: float = 0.5, depth: float = 1.0
+def noise_burst(
+    sr: int, rng: np.random.Generator, *, fmin: float = 1000.0, fmax: float = 10000.0, duration: float = 0.2
 ) -> Waveform:
-    """White noise switched on and off, as a propeller or a piston does with the noise of a ship.
+    """A hiss that fills a band of frequencies evenly: the plainest call that spans several octaves.
+
+    Parameters
+    ----------
+    sr : int
+        Samples per second.
+    rng : numpy.random.Generator
+        Source of the hiss.
+    fmin, fmax : float
+        Lowest and highest frequency, in hertz.
+    duration : float
+        In seconds, of which 10 ms are a fade at either end.
+
+    Returns
+    -------
+    ndarray
+        The burst, with a peak of 1.
+
+    Notes
+    -----
+    Chapter 2.2, *Max-pooled spectral flux*.
+    """
+    check_range("fmax", fmax, 0, sr / 2, open_low=True)
+    check_range("fmin", fmin, 0, fmax)
+    check_range("duration", duration, 0.02)
+    n_samples = round(duration * sr)
+    frequency = scipy.fft.rfftfreq(n_samples, 1 / sr)
+    inside = (frequency >= fmin) & (frequency <= fmax)
+    hiss = scipy.fft.irfft(scipy.fft.rfft(rng.standard_normal(n_samples)) * inside, n_samples)
+    time = np.arange(n_samples) / sr
+    burst = np.clip(np.minimum(time, duration - time) / 0.010, 0, 1) * hiss
+    return burst / np.abs(burst).max()
+
+
+def pulsation(
+    n_samples: int, sr: int, *, period: float, active: float = 0.5, depth: float = 1.0, phase: float = 0.0
+) -> Waveform:
+    """The gain of a source that is switched on and off, as a propeller or a piston does with the noise of a ship.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    period : float
+        Time from one activation to the next, in seconds.
+    active : float
+        Share of the period during which the source is on, in ]0, 1].
+    depth : float
+        1 switches the source off between activations, 0 leaves it on.
+    phase : float
+        Share of the first period that has passed when the waveform begins, in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        1 while the source is on, ``1 - depth`` while it is off.
+
+    Notes
+    -----
+    Chapter 4.2, *The log(3/2) of ship noise*.
+    """
+    check_range("n_samples", n_samples, 1)
+    check_range("sr", sr, 0, open_low=True)
+    check_range("period", period, 0, open_low=True)
+    check_range("active", active, 0, 1, open_low=True)
+    check_range("depth", depth, 0, 1)
+    check_range("phase", phase, 0, 1)
+    on = (np.arange(n_samples) / (sr * period) + phase) % 1 < active
+    return np.where(on, 1.0, 1 - depth)
+
+
+def modulated_noise(
+    n_samples: int,
+    sr: int,
+    rng: np.random.Generator,
+    *,
+    period: float,
+    active: float = 0.5,
+    depth: float = 1.0,
+    phase: float = 0.0,
+    slope: float = 0.0,
+) -> Waveform:
+    """Noise switched on and off: the simplest ship.
 
     Parameters
     ----------
@@ -94,12 +177,10 @@ def modulated_noise(
         Length, and samples per second.
     rng : numpy.random.Generator
         Source of the noise.
-    period : float
-        Time from one activation to the next, in seconds.
-    active : float
-        Share of the period during which the noise is on, in ]0, 1].
-    depth : float
-        1 switches the noise off between activations, 0 leaves it on.
+    period, active, depth, phase : float
+        When it is on, as for `pulsation`.
+    slope : float
+        Change of the power spectral density, in dB an octave, as for `noise`.
 
     Returns
     -------
@@ -110,8 +191,5 @@ def modulated_noise(
     -----
     Chapter 4.2, *The log(3/2) of ship noise*.
     """
-    check_range("period", period, 0, open_low=True)
-    check_range("active", active, 0, 1, open_low=True)
-    check_range("depth", depth, 0, 1)
-    on = (np.arange(n_samples) / sr / period) % 1 < active
-    return np.where(on, 1.0, 1 - depth) * noise(n_samples, sr, rng)
+    gain = pulsation(n_samples, sr, period=period, active=active, depth=depth, phase=phase)
+    return gain * noise(n_samples, sr, rng, slope=slope)

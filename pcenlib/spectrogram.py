@@ -1,7 +1,5 @@
 """From a waveform to the magnitude spectrogram E, in the two settings of the paper.
 
-Conventions
------------
 A frame is made of recorded samples only: frame t covers samples ``t * hop_length`` to
 ``t * hop_length + win_length``. Nothing is padded at the borders, because silence that nobody recorded would start
 and end with a contrast that nobody heard. A recording shorter than one window is completed with zeros to one frame.
@@ -18,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from pcenlib._checks import as_real_floats, check_range
+from pcenlib._checks import check_range, check_waveform
 
 __all__ = ["FLOOR", "NIGHTHAWK", "RIGHT_WHALE", "Setting", "spectrogram"]
 
@@ -126,6 +124,11 @@ class Setting:
         """Centre of each of the first frames, in seconds from the start of the recording."""
         return (np.arange(n_frames) * self.hop_length + self.win_length / 2) / self.sr
 
+    def place_of_maximum(self, values: npt.NDArray[np.floating]) -> tuple[float, float]:
+        """Time and frequency, in seconds and hertz, of the largest of the values (band, frame)."""
+        band, frame = np.unravel_index(np.argmax(values), values.shape)
+        return float(self.times(values.shape[-1])[frame]), float(self.frequencies[band])
+
 
 def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     r"""Magnitude spectrogram E of a waveform.
@@ -151,11 +154,7 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     -----
     Every chapter uses it. Agrees with ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False))``.
     """
-    x = as_real_floats("x", x).astype(np.float64, copy=False)
-    if x.ndim == 0 or x.size == 0:
-        raise ValueError(f"x must hold at least one sample, got shape {x.shape}")
-    if not np.isfinite(x).all():
-        raise ValueError("x must be finite: it holds infinity or NaN")
+    x = check_waveform(x)
     missing = setting.win_length - x.shape[-1]
     if missing > 0:
         x = np.concatenate([x, np.zeros((*x.shape[:-1], missing))], axis=-1)
@@ -204,13 +203,16 @@ def _mel_filters(setting: Setting) -> npt.NDArray[np.float64]:
 NIGHTHAWK = Setting(
     sr=22050, win_length=256, hop_length=32, n_fft=1024, n_bands=128, fmin=2000, fmax=11025, scale="mel", s=0.09
 )
-"""Section 3.1: 12 ms windows every 1.5 ms, 128 mel bands from 2 to 11.025 kHz.
+"""The setting of section 3.1, 12 ms windows every 1.5 ms, 128 mel bands from 2 to 11.025 kHz.
 
-The transform is completed with zeros to 1024 samples, as the authors' code does: at 256, eight of the 128 bands would
+The transform is completed with zeros to 1024 samples, as the authors' code does: at 256, five of the 128 bands would
 hold no bin at all.
 """
 
 RIGHT_WHALE = Setting(
     sr=2000, win_length=256, hop_length=128, n_fft=256, n_bands=128, fmin=7.8125, fmax=1000, scale="linear", s=0.33
 )
-"""Section 4.1: 128 ms windows every 64 ms, 128 bands from 8 Hz to 1 kHz: bins 1 to 128 of a 256-point transform."""
+"""The setting of section 4.1, 128 ms windows every 64 ms, 128 bands from 8 Hz to 1 kHz.
+
+The bands are bins 1 to 128 of a 256-point transform.
+"""

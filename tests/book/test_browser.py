@@ -1,0 +1,117 @@
+"""Every page of the built book in a real browser: from a folder and over HTTP, on a desk and on a phone."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def pages():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+    return [f"{file}.html" for file in files] + ["search.html", "genindex.html"]
+
+
+each_page = pytest.mark.parametrize("page_name", pages())
+THEME = {"label-content-name-mismatch", "region"}  # axe's rules that the theme itself breaks on every page
+
+
+@pytest.fixture
+def visit(browser, book, served):
+    contexts = []
+
+    def open_page(name, *, scheme="http", width=1280, dark=False):
+        base = served if scheme == "http" else book.as_uri()
+        context = browser.new_context(viewport={"width": width, "height": 900})
+        contexts.append(context)
+        if dark:
+            context.add_init_script("localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark')")
+        page = context.new_page()
+        page.problems = []
+        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("requestfailed", lambda request: page.problems.append(f"failed: {request.url}"))
+        page.on("request", lambda r: r.url.startswith((base, "data:")) or page.problems.append(f"left: {r.url}"))
+        page.goto(f"{base}/{name}", wait_until="load")
+        page.wait_for_function("!window.MathJax || (MathJax.startup && MathJax.startup.promise)")
+        page.evaluate("window.MathJax ? MathJax.startup.promise.then(() => true) : true")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@each_page
+@pytest.mark.parametrize("scheme", ["file", "http"])
+@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
+def test_page_asks_nothing_of_the_network_and_fits_its_window(visit, page_name, scheme, width):
+    page = visit(page_name, scheme=scheme, width=width)
+    assert page.problems == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@each_page
+def test_equations_are_drawn(visit, page_name):
+    page = visit(page_name, scheme="file")
+    sources = page.locator(".math").count()
+    assert page.locator("mjx-container").count() >= sources
+    assert page.locator("[data-mml-node=merror], mjx-merror").count() == 0
+
+
+@each_page
+def test_images_have_alternative_text_and_are_there(visit, page_name):
+    page = visit(page_name)
+    images = page.evaluate("[...document.images].map(i => [i.alt, i.naturalWidth, i.closest('.bd-article') !== null])")
+    for alt, width, in_article in images:
+        assert width > 0
+        assert alt
+        assert not in_article or len(alt.split()) > 8, f"an alternative text that says nothing: {alt}"
+
+
+@each_page
+def test_sounds_can_be_played(visit, page_name):
+    page = visit(page_name)
+    script = """async () => Promise.all([...document.querySelectorAll('audio')].map(async audio => {
+        if (audio.readyState < 1) await new Promise(done => {
+            audio.onloadedmetadata = audio.onerror = done; audio.load(); });
+        return [audio.duration, audio.getAttribute('aria-label')]; }))"""
+    for duration, label in page.evaluate(script):
+        assert duration > 0.1
+        assert label
+
+
+@each_page
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_page_is_accessible_but_for_what_the_theme_does(visit, page_name, dark):
+    page = visit(page_name, dark=dark)
+    assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+    violations = Axe().run(page).response["violations"]
+    found = {v["id"]: [node["target"] for node in v["nodes"]] for v in violations if v["id"] not in THEME}
+    assert found == {}
+
+
+def test_search_finds_a_word_with_no_network(visit):
+    page = visit("search.html?q=softplus", scheme="file")
+    page.wait_for_selector("#search-results li a")
+    assert page.locator("#search-results li a", has_text="proof").count() > 0
+
+
+def test_a_solution_is_folded_and_opens(visit):
+    page = visit("notebooks/01-introduction.html")
+    solution = page.locator("div.solution.dropdown").first
+    assert solution.locator("div.cell_output").first.is_hidden()
+    solution.locator("button, .toggle-button, summary").first.click()
+    assert solution.locator("div.cell_output").first.is_visible()
+
+
+def test_a_chapter_offers_binder_colab_and_its_notebook(visit):
+    page = visit("notebooks/01-introduction.html")
+    links = page.evaluate("[...document.querySelectorAll('.article-header-buttons a')].map(a => a.href)")
+    place = "notebooks/01-introduction.ipynb"
+    assert any("mybinder.org" in link and link.endswith(place) for link in links)
+    assert any("colab.research.google.com" in link and link.endswith(place) for link in links)
+    assert any(link.endswith(f"_sources/{place}") for link in links)

@@ -1,0 +1,114 @@
+"""What a program can check of a chapter: the habits that CONTRIBUTING.md describes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAPERS_EQUATIONS = [
+    "eq-averaged-flux",
+    "eq-max-pooled-flux",
+    "eq-pcen",
+    "eq-background",
+    "eq-softplus",
+    "eq-max-pooled-pcen",
+    "eq-taylor",
+    "eq-limit",
+]
+
+each_notebook = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+
+
+def cells(path, kind):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def text(path):
+    return "\n\n".join(source(cell) for cell in cells(path, "markdown"))
+
+
+def plotting_cells(path):
+    return [cell for cell in cells(path, "code") if re.search(r"\bplots\.(?!use_style)|plt\.", source(cell))]
+
+
+def chapters_in_order():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [ROOT / f"{file}.ipynb" for file in files if file.startswith("notebooks/")]
+
+
+def test_the_table_of_contents_has_every_notebook():
+    assert sorted(chapters_in_order()) == PATHS
+
+
+@each_notebook
+def test_is_committed_without_outputs(path):
+    assert not [cell for cell in cells(path, "code") if cell["outputs"] or cell["execution_count"]]
+
+
+@each_notebook
+def test_opens_with_title_and_objectives_and_ends_with_a_summary(path):
+    first = source(cells(path, "markdown")[0])
+    assert first.startswith("# ")
+    for promise in ("**You will learn**", "**You need**", "**Time**"):
+        assert promise in text(path)
+    assert "\n## Summary\n" in text(path)
+
+
+@each_notebook
+def test_has_one_cell_of_parameters(path):
+    tagged = [cell for cell in cells(path, "code") if "parameters" in cell["metadata"].get("tags", [])]
+    assert len(tagged) == 1
+
+
+@each_notebook
+def test_code_cells_are_short(path):
+    assert not [source(cell) for cell in cells(path, "code") if source(cell).count("\n") >= 25]
+
+
+@each_notebook
+def test_each_figure_has_caption_name_and_alternative_text(path):
+    for cell in plotting_cells(path):
+        settings = cell["metadata"].get("mystnb", {})
+        assert len(settings.get("figure", {}).get("caption", "")) > 40, source(cell)
+        assert settings["figure"]["name"].startswith("fig-"), source(cell)
+        assert len(settings.get("image", {}).get("alt", "")) > 60, source(cell)
+
+
+@each_notebook
+def test_has_exercises_with_executed_solutions(path):
+    exercises = re.findall(r"\{exercise-start\}[^\n]*\n:label: (\S+)", text(path))
+    assert len(exercises) >= 3
+    assert sorted(exercises) == sorted(re.findall(r"\{solution-start\} (\S+)", text(path)))
+    in_solution, with_code = "", set()
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and in_solution:
+            with_code.add(in_solution)
+        for mark in re.finditer(r"\{solution-(start|end)\} ?(\S*)", source(cell)):
+            in_solution = mark[2] if mark[1] == "start" else ""
+    assert with_code == set(exercises)
+
+
+def test_figure_names_are_unique_in_the_book():
+    names = [cell["metadata"]["mystnb"]["figure"]["name"] for path in PATHS for cell in plotting_cells(path)]
+    assert len(names) == len(set(names))
+
+
+def test_equations_carry_the_papers_numbers_because_only_the_papers_are_labelled():
+    labels = [label for path in chapters_in_order() for label in re.findall(r"\$\$ \((eq-[\w-]+)\)", text(path))]
+    assert labels == PAPERS_EQUATIONS
+
+
+def test_every_notebook_installs_the_library_on_colab_in_the_same_way():
+    installing = [[source(cell) for cell in cells(path, "code") if "%pip" in source(cell)] for path in PATHS]
+    assert all(len(found) == 1 for found in installing)
+    assert len({found[0] for found in installing}) == 1
