@@ -11,8 +11,6 @@ PAGES := $(wildcard *.md _ext/*.py _static/*) _config.yml _toc.yml references.bi
 
 # Two notebooks run at a time; more threads in each would only get into each other's way.
 export OPENBLAS_NUM_THREADS := 1
-# Compiled bytecode of a notebook's imports must not depend on where matplotlib may write.
-export MPLBACKEND := Agg
 
 .PHONY: help
 help:  ## this list

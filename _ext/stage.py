@@ -46,7 +46,7 @@ def main(executed: Path, target: Path) -> None:
         (target / folder).mkdir()
     for stem, notebook in notebooks.items():
         export_outputs(notebook, target / "_generated")
-        text = json.dumps(without_traces(notebook), indent=1, ensure_ascii=False)
+        text = json.dumps(with_plain_corners(without_traces(notebook)), indent=1, ensure_ascii=False)
         (target / "notebooks" / f"{stem}.ipynb").write_text(text, encoding="utf-8")
 
 
@@ -56,10 +56,23 @@ def title(notebook: Notebook) -> str:
 
 
 def without_traces(notebook: Notebook) -> Notebook:
-    """The notebook less what papermill noted of the machine and the time of the run: readers download this file."""
+    """The notebook as readers download it: less what papermill noted of the run, and what only the ledger reads."""
     for part in [notebook, *notebook["cells"]]:
         for key in ("papermill", "execution"):
             part["metadata"].pop(key, None)
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(claims.MIMETYPE, None)
+    return notebook
+
+
+def with_plain_corners(notebook: Notebook) -> Notebook:
+    """The notebook with pandas' empty header cells made ordinary ones: a screen reader would announce them."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "dataframe" in "".join(data.get("text/html", "")):
+                data["text/html"] = "".join(data["text/html"]).replace("<th></th>", "<td></td>")
     return notebook
 
 

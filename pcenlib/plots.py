@@ -24,6 +24,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
     "slower PCEN": {"color": "#CC79A7", "linestyle": (0, (4, 1))},
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
+    "chance": {"color": "0.35", "linestyle": ":"},
 }
 """Colour and line of each detector and representation, wherever it appears."""
 
