@@ -13,6 +13,11 @@ from typing import Any
 from sphinx.application import Sphinx
 
 MATHJAX = "tex-svg-full.js"
+UNWANTED = (
+    r'<link rel="preload" as="font"[^>]*>',  # the theme's, refused to pages that are opened from a folder
+    r' role="doc-biblioentry"',  # of the bibliography: no longer allowed,
+    r'(?<=<div) role="list"(?= class="citation-list")',  # and a list without list items
+)
 
 
 def drop_remote_scripts(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
@@ -36,18 +41,20 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
     shutil.copy(str(source), target / MATHJAX)
 
 
-def drop_preloads(app: Sphinx, exception: Exception | None) -> None:
-    """Take out the theme's requests for fonts ahead of time, which browsers refuse to pages opened from a folder."""
+def mend_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Take out of every page what browsers and screen readers object to."""
     if exception or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(re.sub(r'<link rel="preload" as="font"[^>]*>', "", text), encoding="utf-8")
+        for unwanted in UNWANTED:
+            text = re.sub(unwanted, "", text)
+        page.write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to Sphinx."""
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("build-finished", copy_mathjax)
-    app.connect("build-finished", drop_preloads)
+    app.connect("build-finished", mend_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,7 +31,7 @@ def visit(browser, book, served):
 
     def open_page(name, *, scheme="http"):
         base = served if scheme == "http" else book.as_uri()
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
         page.problems = []
@@ -73,6 +73,7 @@ def test_page_is_accessible_but_for_what_the_theme_does(visit, page_name):
         assert len(alt.split()) > (8 if in_article else 0), f"an alternative text that says nothing: {alt}"
     for theme in ("light", "dark"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        page.wait_for_timeout(500)  # colours fade from one theme to the other
         violations = Axe().run(page).response["violations"]
         found = {v["id"]: [node["target"] for node in v["nodes"]] for v in violations if v["id"] not in THEME}
         assert found == {}, f"in the {theme} theme"
