@@ -76,6 +76,7 @@ def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0
     Chapter 2.1, *Averaged spectral flux*, and the chapters that need a background.
     """
     check_range("n_samples", n_samples, 1)
+    check_range("sr", sr, 0, open_low=True)
     check_range("slope", slope, -np.inf)
     check_range("fmin", fmin, 0, sr / 2, open_low=True)
     white = rng.standard_normal(n_samples)
@@ -115,6 +116,8 @@ def noise_burst(
     n_samples = round(duration * sr)
     frequency = scipy.fft.rfftfreq(n_samples, 1 / sr)
     inside = (frequency >= fmin) & (frequency <= fmax)
+    if not inside.any():
+        raise ValueError(f"fmin and fmax must be at least {1 / duration:g} Hz apart, got {fmin:g} and {fmax:g}")
     hiss = scipy.fft.irfft(scipy.fft.rfft(rng.standard_normal(n_samples)) * inside, n_samples)
     time = np.arange(n_samples) / sr
     burst = np.clip(np.minimum(time, duration - time) / 0.010, 0, 1) * hiss

@@ -217,3 +217,8 @@ def test_modulated_noise_takes_a_slope():
 def test_bad_modulation_is_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         modulated_noise(100, SR, np.random.default_rng(0), **{"period": 0.01, name: value})
+
+
+def test_a_burst_in_a_band_without_any_frequency_is_refused():
+    with pytest.raises(ValueError, match="fmin and fmax"):
+        noise_burst(SR, np.random.default_rng(0), fmin=1001, fmax=1002)
