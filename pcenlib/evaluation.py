@@ -118,7 +118,7 @@ def chance_mtbfa(clip_duration: float) -> float:
     Such a detector finds half of the clips because half of all clips, whatever they hold, contain an alarm. If alarms
     come at random at a rate :math:`\lambda`, then :math:`e^{-\lambda D} = 1/2`, and
 
-    .. math:: \frac{1}{\lambda} = \frac{D}{\ln 2}.
+    .. math:: \frac{1}{\lambda} = \frac{D}{\log 2}.
 
     Parameters
     ----------

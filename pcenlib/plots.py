@@ -128,8 +128,9 @@ def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -
             ax.axvline(level, color="0.35", linewidth=0.9, linestyle=":")
             place, at = (level, 1.0), ax.get_xaxis_transform()
         side = {"ha": "right", "va": "bottom"} if axis == "y" else {"ha": "right", "va": "top", "rotation": 90}
-        ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5}  # readable where curves cross it
-        ax.annotate(label, place, xycoords=at, color="0.25", fontsize="small", bbox=ground, **side)
+        # Readable on a grid, and behind the data, so that it never hides a point.
+        ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5} if label else None
+        ax.annotate(label, place, xycoords=at, color="0.25", fontsize="small", bbox=ground, zorder=1.5, **side)
     return ax
 
 
