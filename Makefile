@@ -29,6 +29,10 @@ test: $(ENVIRONMENT)  ## check style and types, and run all tests
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses=2
 
+.PHONY: bench
+bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
+	$(BIN)/python benchmarks/bench.py
+
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
@@ -43,7 +47,7 @@ executed: $(EXECUTED)
 $(ENVIRONMENT): pyproject.toml constraints.txt tests/peers.txt
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, not " + sys.version)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[book,test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[book,fast,cluster,test]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement tests/peers.txt
 	touch $@
 
@@ -51,6 +55,8 @@ $(ENVIRONMENT): pyproject.toml constraints.txt tests/peers.txt
 _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONMENT)
 	@rm -rf _build/html
 	@$(BIN)/python _ext/execute.py $< $@
+
+_build/executed/cost-and-scale.ipynb: benchmarks/results.json
 
 _build/html/index.html: $(EXECUTED) $(PAGES)
 	@rm -rf _build/html

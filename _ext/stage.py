@@ -17,7 +17,19 @@ from typing import Any
 from pcenlib import claims
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSIONS = ("pcenlib", "numpy", "scipy", "soundfile", "sympy", "librosa", "scikit-maad", "matplotlib", "pandas")
+VERSIONS = (
+    "pcenlib",
+    "numpy",
+    "scipy",
+    "numba",
+    "soundfile",
+    "soxr",
+    "sympy",
+    "librosa",
+    "scikit-maad",
+    "matplotlib",
+    "pandas",
+)
 BUILDERS = ("papermill", "jupyter-book", "Sphinx", "myst-nb", "sphinx-book-theme")
 
 Notebook = dict[str, Any]

@@ -16,17 +16,21 @@ from pcenlib.novelty import (
     smoothing_coefficient,
 )
 from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
+from pcenlib.streaming import DetectionFunctions, detection_blocks, detection_functions
 
 __version__ = "0.1.0"
 
 __all__ = [
     "NIGHTHAWK",
     "RIGHT_WHALE",
+    "DetectionFunctions",
     "Setting",
     "atmospheric_absorption",
     "averaged_flux",
     "background",
     "chance_mtbfa",
+    "detection_blocks",
+    "detection_functions",
     "max_pooled_flux",
     "max_pooled_pcen",
     "mtbfa",

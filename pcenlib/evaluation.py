@@ -2,17 +2,50 @@
 
 Stage one finds the threshold that half of the calls exceed; stage two counts how often recordings without any call
 exceed it. A value is an alarm where it lies strictly above the threshold.
+
+An experiment has a threshold for each distance, group of calls and detector. It goes through four steps: `calibrate`
+makes a table of thresholds, `count_exceedances` counts the alarms of one recording at all of them together,
+`merge_counts` adds up recordings, `mtbfa_table` joins thresholds and counts. Tables are tidy pandas data frames, one
+row for each distance, group and detector.
 """
 
+import functools
 import math
-from typing import Literal
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from pcenlib._checks import as_real_floats, check_range
 
-__all__ = ["chance_mtbfa", "exceedance", "mtbfa", "threshold_at_recall"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Counts",
+    "calibrate",
+    "chance_mtbfa",
+    "count_exceedances",
+    "exceedance",
+    "format_mtbfa",
+    "merge_counts",
+    "mtbfa",
+    "mtbfa_table",
+    "over_groups",
+    "poisson_interval",
+    "readable",
+    "threshold_at_recall",
+    "thresholds_by_detector",
+]
+
+KEYS = ["distance", "group", "detector"]
+UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+
+Counting = Literal["frames", "peaks"]
 
 
 def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
@@ -39,9 +72,53 @@ def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
     return float(np.quantile(_check_values(values), 1 - recall, method="averaged_inverted_cdf"))
 
 
-def mtbfa(
-    values: npt.ArrayLike, threshold: float, *, hop: float, count: Literal["frames", "peaks"] = "frames"
-) -> float:
+def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5) -> "pd.DataFrame":
+    """Threshold of each detector for each distance and group: stage one, as a table.
+
+    Parameters
+    ----------
+    positives : DataFrame
+        One row for each call and detector, with columns `distance`, `group`, `detector` and `value`: the maximum of
+        the detection function over the clip.
+    recall : float
+        Share of calls to be found, as for `threshold_at_recall`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `distance`, `group`, `detector`, `threshold`, one row for each combination that has calls, sorted.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*.
+    """
+    _check_columns("positives", positives, [*KEYS, "value"])
+    values = positives.groupby(KEYS)["value"]
+    return values.agg(lambda group: threshold_at_recall(group, recall)).rename("threshold").reset_index()
+
+
+def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]:
+    """Thresholds of a table of `calibrate`, as `count_exceedances` takes them and in the table's order.
+
+    Parameters
+    ----------
+    thresholds : DataFrame
+        With columns `detector` and `threshold`.
+
+    Returns
+    -------
+    dict of str to list of float
+        The thresholds of each detector.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*.
+    """
+    _check_columns("thresholds", thresholds, ["detector", "threshold"])
+    return {str(detector): group.tolist() for detector, group in thresholds.groupby("detector")["threshold"]}
+
+
+def mtbfa(values: npt.ArrayLike, threshold: float, *, hop: float, count: Counting = "frames") -> float:
     """Mean time between false alarms: stage two.
 
     Parameters
@@ -70,46 +147,298 @@ def mtbfa(
         raise ValueError(f"values must have shape (frame,), got {values.shape}")
     check_range("threshold", threshold, -math.inf)
     check_range("hop", hop, 0, open_low=True)
-    above = values > threshold
-    if count == "peaks":
-        alarms = int(above[0]) + np.count_nonzero(above[1:] & ~above[:-1])
-    elif count == "frames":
-        alarms = np.count_nonzero(above)
-    else:
-        raise ValueError(f"count must be 'frames' or 'peaks', got {count!r}")
+    (alarms,) = count_exceedances([{"": values}], {"": [threshold]}, count=count).alarms[""]
     return values.size * hop / alarms if alarms else math.inf
 
 
-def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Share of the values above each threshold: the survival function, as measured.
+@dataclass(frozen=True)
+class Counts:
+    """Alarms of one or of several recordings; ``a + b`` adds up two.
 
     Parameters
     ----------
-    values : array_like
-        Values of a detection function, or of one band of it, in any shape.
-    thresholds : array_like
-        Thresholds, in any shape and order.
-
-    Returns
-    -------
-    ndarray
-        Share of all values strictly above each threshold, in the shape of `thresholds`. The hop over this share is
-        the mean time between false alarms, where every frame counts.
+    n_frames : int
+        Number of frames.
+    alarms : mapping of str to sequence of int
+        For each detector, the number of alarms at each of its thresholds, in the order of the thresholds.
 
     Notes
     -----
-    Chapter *Why flux raises false alarms*.
+    Chapter 3.2, *The evaluation procedure*. Made of integers, so that neither the order of the recordings nor how
+    they are shared out between workers changes a sum.
+    """
+
+    n_frames: int
+    alarms: Mapping[str, Sequence[int]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alarms", {detector: tuple(alarms) for detector, alarms in self.alarms.items()})
+
+    def __add__(self, other: "Counts") -> "Counts":
+        if _sizes(self.alarms) != _sizes(other.alarms):
+            raise ValueError(
+                f"counts must be of the same thresholds, got {_sizes(self.alarms)} and {_sizes(other.alarms)} of them"
+            )
+        alarms = {name: tuple(map(operator.add, mine, other.alarms[name])) for name, mine in self.alarms.items()}
+        return Counts(self.n_frames + other.n_frames, alarms)
+
+
+def count_exceedances(
+    blocks: Iterable[Mapping[str, npt.ArrayLike]],
+    thresholds: Mapping[str, npt.ArrayLike],
+    *,
+    count: Counting = "frames",
+) -> Counts:
+    """Alarms of one recording at all thresholds of all detectors: stage two, in one pass and in constant memory.
+
+    Parameters
+    ----------
+    blocks : iterable of mappings of str to array_like, shape (frame,)
+        The recording in consecutive blocks of frames of any length: for each detector, its values.
+    thresholds : mapping of str to array_like, shape (threshold,)
+        For each detector, its thresholds in any order.
+    count : {"frames", "peaks"}
+        Whether every frame above a threshold counts, or every run of such frames once, across blocks too.
+
+    Returns
+    -------
+    Counts
+        However the recording is cut into blocks, the counts are the same.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*. The rank of a value is the number of thresholds below it, found by
+    bisection. A rank that rises from a to b leads above the thresholds a to b - 1 of the sorted ones, and each is
+    counted once.
 
     Examples
     --------
-    >>> exceedance([1, 2, 2, 4], [0, 2, 5])
-    array([1.  , 0.25, 0.  ])
+    >>> blocks = [{"flux": [0, 2, 3]}, {"flux": [3, 1, 2]}]
+    >>> count_exceedances(blocks, {"flux": [1, 2]}).alarms
+    {'flux': (4, 2)}
+    >>> count_exceedances(blocks, {"flux": [1, 2]}, count="peaks").alarms
+    {'flux': (2, 1)}
     """
-    ordered = np.sort(_check_values(values), axis=None)
-    thresholds = as_real_floats("thresholds", thresholds)
-    if np.isnan(thresholds).any():
-        raise ValueError("thresholds must be numbers: they hold NaN")
-    return 1 - np.searchsorted(ordered, thresholds, side="right") / ordered.size
+    if count not in ("frames", "peaks"):
+        raise ValueError(f"count must be 'frames' or 'peaks', got {count!r}")
+    given = {detector: _check_thresholds(values) for detector, values in thresholds.items()}
+    if not given or any(values.ndim != 1 for values in given.values()):
+        raise ValueError("thresholds must hold at least one detector, and for each an array of shape (threshold,)")
+    order = {detector: np.argsort(values) for detector, values in given.items()}
+    edges = {detector: values[order[detector]] for detector, values in given.items()}
+    alarms = {detector: np.zeros(places.size, dtype=np.int64) for detector, places in order.items()}
+    last = dict.fromkeys(order, 0)
+    n_frames = 0
+    for block in blocks:
+        values = _check_block(block, order.keys())
+        n_frames += len(values[0])
+        for detector, of_detector in zip(order, values, strict=True):
+            ranks = np.searchsorted(edges[detector], of_detector)
+            before = np.concatenate([[last[detector]], ranks])
+            last[detector] = before[-1]
+            # A frame counts by itself as if the one before it had been below every threshold.
+            start = before[:-1] if count == "peaks" else np.zeros_like(ranks)
+            alarms[detector][order[detector]] += _entries(start, ranks, edges[detector].size)
+    if n_frames == 0:
+        raise ValueError("blocks must hold at least one frame")
+    return Counts(n_frames, {detector: total.tolist() for detector, total in alarms.items()})
+
+
+def merge_counts(counts: Iterable[Counts]) -> Counts:
+    """Alarms of several recordings together: stage two, after `count_exceedances`.
+
+    Parameters
+    ----------
+    counts : iterable of Counts
+        One for each recording, at the same thresholds.
+
+    Returns
+    -------
+    Counts
+        Their sum. A run of frames above threshold that ends one recording is never joined to one that starts another.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*.
+    """
+    counts = iter(counts)
+    first = next(counts, None)
+    if first is None:
+        raise ValueError("counts must hold at least one recording")
+    return functools.reduce(operator.add, counts, first)
+
+
+def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confidence: float = 0.95) -> "pd.DataFrame":
+    """Mean time between false alarms at every threshold: the result of both stages, as a table.
+
+    Parameters
+    ----------
+    thresholds : DataFrame
+        Columns `distance`, `group`, `detector`, `threshold`, from `calibrate`.
+    counts : Counts
+        False alarms of all recordings, counted at ``thresholds_by_detector(thresholds)``.
+    hop : float
+        Time between two frames, in seconds.
+    confidence : float
+        Probability that the interval from `mtbfa_low` to `mtbfa_high` covers the true mean time.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `thresholds` with `false_alarms`, `duration` of the recordings, `mtbfa`, `mtbfa_low` and
+        `mtbfa_high`, in seconds. Without a false alarm, `mtbfa` and `mtbfa_high` are ``inf``; `readable` says then
+        "more than the duration".
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*. The interval is that of `poisson_interval`.
+    """
+    _check_columns("thresholds", thresholds, [*KEYS, "threshold"])
+    check_range("hop", hop, 0, open_low=True)
+    sizes = thresholds["detector"].value_counts().to_dict()
+    if sizes != _sizes(counts.alarms):
+        raise ValueError(f"counts must be of the table's thresholds, {sizes}, got {_sizes(counts.alarms)}")
+    position = thresholds.groupby("detector").cumcount()
+    alarms = np.array([counts.alarms[name][i] for name, i in zip(thresholds["detector"], position, strict=True)])
+    duration = counts.n_frames * hop
+    fewest, most = poisson_interval(alarms, confidence=confidence)
+    with np.errstate(divide="ignore"):
+        times = {"mtbfa": duration / alarms, "mtbfa_low": duration / most, "mtbfa_high": duration / fewest}
+    return thresholds[[*KEYS, "threshold"]].assign(false_alarms=alarms, duration=duration, **times)
+
+
+def poisson_interval(
+    count: npt.ArrayLike, *, confidence: float = 0.95
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    r"""Interval of the expected number of events, given the number that were counted: Garwood's, which is exact.
+
+    .. math:: P(N \ge n \mid \mu_{\mathrm{low}}) = P(N \le n \mid \mu_{\mathrm{high}}) = (1 - \mathrm{confidence})/2
+
+    Parameters
+    ----------
+    count : array_like
+        Numbers of events n.
+    confidence : float
+        At least the probability that the interval covers the truth, in ]0, 1].
+
+    Returns
+    -------
+    low, high : ndarray
+        In the shape of `count`; `low` is 0 where `count` is.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*. It supposes events that come independently. Peaks nearly do; frames above
+    a threshold come in runs, so that an interval from a count of frames is too narrow.
+
+    Examples
+    --------
+    >>> low, high = poisson_interval([0, 10])
+    >>> low.round(3), high.round(3)
+    (array([0.   , 4.795]), array([ 3.689, 18.39 ]))
+    """
+    n = as_real_floats("count", count).astype(np.float64)
+    if not (np.isfinite(n) & (n >= 0)).all():
+        raise ValueError("count must hold non-negative numbers")
+    check_range("confidence", confidence, 0, 1, open_low=True)
+    tail = (1 - confidence) / 2
+    low = np.where(n > 0, scipy.special.gammaincinv(np.maximum(n, 1), tail), 0.0)
+    high = scipy.special.gammainccinv(n + 1, tail)
+    return low, np.asarray(high, dtype=np.float64)
+
+
+def over_groups(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Median and quartiles over groups of the mean time between false alarms, as in figures 2 and 3.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `mtbfa_table`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `distance`, `detector`, `n_groups`, `n_censored` (groups without a false alarm), `duration`, `mtbfa`
+        (median), `mtbfa_low` and `mtbfa_high` (lower and upper quartile).
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*. Each quantile is the value of one of the groups, the smallest that at
+    least that share of the groups does not exceed. A group without a false alarm counts as the longest time, and
+    nothing is interpolated: halfway between a time and "more than the duration" there is no number.
+    """
+    _check_columns("table", table, [*KEYS, "duration", "mtbfa"])
+
+    def quantile(share: float) -> "Callable[[pd.Series[float]], float]":
+        return lambda times: float(np.sort(times)[max(0, math.ceil(share * len(times)) - 1)])
+
+    return (
+        table.groupby(["distance", "detector"])
+        .agg(
+            n_groups=("group", "nunique"),
+            n_censored=("mtbfa", lambda times: int(np.isinf(times).sum())),
+            duration=("duration", "min"),
+            mtbfa=("mtbfa", quantile(0.5)),
+            mtbfa_low=("mtbfa", quantile(0.25)),
+            mtbfa_high=("mtbfa", quantile(0.75)),
+        )
+        .reset_index()
+    )
+
+
+def readable(table: "pd.DataFrame") -> "pd.DataFrame":
+    """A table of `mtbfa_table` or `over_groups` for people: times in words, censored ones as such.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With columns `duration` and `mtbfa`, and others that start with `mtbfa`.
+
+    Returns
+    -------
+    DataFrame
+        The same with these columns as text.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*.
+    """
+    _check_columns("table", table, ["duration", "mtbfa"])
+    columns = ["duration", *(name for name in table.columns if name.startswith("mtbfa"))]
+    text = {name: list(map(format_mtbfa, table[name], table["duration"])) for name in columns}
+    return table.assign(**text)
+
+
+def format_mtbfa(seconds: float, duration: float) -> str:
+    """A mean time between false alarms in words.
+
+    Parameters
+    ----------
+    seconds : float
+        The time, or ``inf`` if there was no false alarm.
+    duration : float
+        Duration of the recordings, in seconds.
+
+    Returns
+    -------
+    str
+        In milliseconds, seconds, minutes or hours.
+
+    Notes
+    -----
+    Chapter 3.2, *The evaluation procedure*.
+
+    Examples
+    --------
+    >>> format_mtbfa(204, 6000), format_mtbfa(math.inf, 6000)
+    ('3.4 min', '> 1.7 h')
+    """
+    check_range("duration", duration, 0, open_low=True)
+    if seconds == math.inf:
+        return f"> {format_mtbfa(duration, duration)}"
+    check_range("seconds", seconds, 0)
+    unit, size = next((unit, size) for unit, size in UNITS.items() if seconds >= size or unit == "ms")
+    return f"{seconds / size:.{1 if seconds < 9.95 * size else 0}f} {unit}"
 
 
 def chance_mtbfa(clip_duration: float) -> float:
@@ -138,6 +467,45 @@ def chance_mtbfa(clip_duration: float) -> float:
     return clip_duration / math.log(2)
 
 
+def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Share of the values above each threshold: the survival function, as measured.
+
+    Parameters
+    ----------
+    values : array_like
+        Values of a detection function, or of one band of it, in any shape.
+    thresholds : array_like
+        Thresholds, in any shape and order.
+
+    Returns
+    -------
+    ndarray
+        Share of all values strictly above each threshold, in the shape of `thresholds`. The hop over this share is
+        the mean time between false alarms, where every frame counts.
+
+    Notes
+    -----
+    Chapter *Why flux raises false alarms*.
+
+    Examples
+    --------
+    >>> exceedance([1, 2, 2, 4], [0, 2, 5])
+    array([1.  , 0.25, 0.  ])
+    """
+    ordered = np.sort(_check_values(values), axis=None)
+    return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
+
+
+def _entries(before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
+    """How many of the steps from rank `before` to rank `after` lead above each of the n sorted thresholds."""
+    up = after > before
+    return np.cumsum(np.bincount(before[up], minlength=n + 1) - np.bincount(after[up], minlength=n + 1))[:n]
+
+
+def _sizes(sequences: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    return {name: len(sequence) for name, sequence in sequences.items()}
+
+
 def _check_values(values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     array = as_real_floats("values", values)
     if array.size == 0:
@@ -145,3 +513,32 @@ def _check_values(values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     if not np.isfinite(array).all():
         raise ValueError("values must be finite: they hold infinity or NaN")
     return array
+
+
+def _check_thresholds(thresholds: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    array = as_real_floats("thresholds", thresholds)
+    if np.isnan(array).any():
+        raise ValueError("thresholds must be numbers: they hold NaN")
+    return array
+
+
+def _check_block(block: Mapping[str, npt.ArrayLike], detectors: Iterable[str]) -> list[npt.NDArray[np.floating]]:
+    """Values of each detector in a block, all of one length."""
+    missing = [detector for detector in detectors if detector not in block]
+    if missing:
+        raise ValueError(f"blocks must hold every detector that has thresholds: {', '.join(missing)} is missing")
+    values = [as_real_floats("blocks", block[detector]) for detector in detectors]
+    shapes = {array.shape for array in values}
+    if len(shapes) != 1 or values[0].ndim != 1:
+        raise ValueError(f"blocks must hold values of shape (frame,), the same for each detector, got {shapes}")
+    if not all(np.isfinite(array).all() for array in values):
+        raise ValueError("blocks must be finite: they hold infinity or NaN")
+    return values
+
+
+def _check_columns(name: str, table: "pd.DataFrame", columns: list[str]) -> None:
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise ValueError(f"{name} must have the columns {', '.join(columns)}: {', '.join(missing)} is missing")
+    if table.empty or table[columns].isna().any(axis=None):
+        raise ValueError(f"{name} must have at least one row, and no value missing in {', '.join(columns)}")

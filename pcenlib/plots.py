@@ -5,7 +5,7 @@ A detector has the same colour in every figure, in a palette that colour-blind r
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -13,10 +13,27 @@ import numpy as np
 import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+from matplotlib.transforms import offset_copy
 
+from pcenlib.evaluation import format_mtbfa
 from pcenlib.spectrogram import Setting
 
-__all__ = ["curves", "frames", "gallery", "heatmap", "image", "mark", "reference_lines", "use_style"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "curves",
+    "frames",
+    "gallery",
+    "heatmap",
+    "image",
+    "mark",
+    "mtbfa_curves",
+    "reference_lines",
+    "stacked_bars",
+    "use_style",
+]
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
     "averaged flux": {"color": "#E69F00", "linestyle": "--"},
@@ -27,6 +44,27 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "chance": {"color": "0.35", "linestyle": ":"},
 }
 """Colour and line of each detector and representation, wherever it appears."""
+
+NAMES = {
+    "averaged_flux": "averaged flux",
+    "max_pooled_flux": "max-pooled flux",
+    "max_pooled_pcen": "max-pooled PCEN",
+}
+"""What figures call the fields of `streaming.DetectionFunctions`."""
+
+TIMES = {
+    "1 ms": 1e-3,
+    "10 ms": 1e-2,
+    "0.1 s": 0.1,
+    "1 s": 1.0,
+    "10 s": 10.0,
+    "1 min": 60.0,
+    "10 min": 600.0,
+    "1 h": 3600.0,
+    "10 h": 36000.0,
+    "100 h": 360000.0,
+}
+"""Labels of a logarithmic axis of times, and seconds."""
 
 CYCLE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 
@@ -316,4 +354,98 @@ def heatmap(
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.grid(visible=False)
     ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
+    return ax
+
+
+def mtbfa_curves(
+    table: "pd.DataFrame", *, chance: float, xlabel: str = "distance (m)", title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Mean time between false alarms at half recall against distance, as the paper's figures 2 and 3.
+
+    A group without a false alarm has no time. Where that is so for the median, an open triangle on the line of the
+    recordings' duration says that the time is probably longer; shading that would go on above the line ends there.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `evaluation.over_groups`: for each distance and detector the `duration` of the recordings, the median
+        `mtbfa`, and its quartiles `mtbfa_low` and `mtbfa_high`, which are shaded.
+    chance : float
+        Mean time of a detector that knows nothing, in seconds, from `evaluation.chance_mtbfa`.
+    xlabel, title : str
+        Texts, with units.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    duration = float(table["duration"].max())
+    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index="distance", columns="detector")
+    median, low, high = (wide[name].clip(upper=duration) for name in ("mtbfa", "mtbfa_low", "mtbfa_high"))
+    labels = sorted(median.columns, key=[*STYLES, *median.columns].index)
+    ax = curves(
+        median.index,
+        {label: median[label] for label in labels},
+        xlabel=xlabel,
+        ylabel="MTBFA@50",
+        title=title,
+        intervals={label: (low[label], high[label]) for label in labels},
+        ax=ax,
+        yscale="log",
+    )
+    ax.yaxis.set_major_locator(FixedLocator(list(TIMES.values())))
+    ax.yaxis.set_major_formatter(FixedFormatter(list(TIMES)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+    censored = np.isinf(wide["mtbfa"][labels])
+    colors = [line.get_color() for line in ax.lines[-len(labels) :]]
+    for label, color in zip(labels, colors, strict=True):
+        ax.plot(median.index, median[label].mask(censored[label]), ".", color=color)
+    for distance, row in censored.iterrows():
+        hidden = [color for color, is_censored in zip(colors, row, strict=True) if is_censored]
+        for place, color in enumerate(hidden):  # side by side
+            aside = 7 * (place - (len(hidden) - 1) / 2)
+            at = offset_copy(ax.transData, ax.get_figure(root=True), x=aside, units="points")
+            ax.plot(distance, duration, "^", color=color, markerfacecolor="white", markersize=7, transform=at)
+
+    levels = {"chance": (chance, 0.0, "left")}
+    if np.isinf(table["mtbfa_high"]).any():
+        levels[f"no false alarm in {format_mtbfa(duration, duration)}"] = (duration, 1.0, "right")
+    for text, (level, end, side) in levels.items():
+        ax.axhline(level, color="0.35", linewidth=0.9, linestyle=":")
+        at = ax.get_yaxis_transform()
+        ax.annotate(f" {text}", (end, level), xycoords=at, ha=side, va="bottom", color="0.25", fontsize="small")
+    if len(labels) > 1:
+        ax.legend(bbox_to_anchor=(0, 0, 1, 0.94))  # below the upper text
+    return ax
+
+
+def stacked_bars(parts: Mapping[str, Mapping[str, float]], *, xlabel: str, ax: Axes | None = None) -> Axes:
+    """Horizontal bars made of parts: where a whole goes.
+
+    Parameters
+    ----------
+    parts : mapping of str to mapping of str to float
+        Name of each bar, from top to bottom, and its parts with their sizes.
+    xlabel : str
+        Quantity and unit.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    names = list(parts)
+    left = np.zeros(len(names))
+    for label in parts[names[0]]:
+        sizes = np.array([parts[name][label] for name in names])
+        ax.barh(names, sizes, left=left, label=label)
+        left += sizes
+    ax.invert_yaxis()
+    ax.set(xlabel=xlabel)
+    ax.legend(loc="lower right")
     return ax

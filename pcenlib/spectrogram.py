@@ -168,13 +168,18 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     return E
 
 
-def _band_magnitudes(frames: npt.NDArray[np.float64], setting: Setting) -> npt.NDArray[np.float64]:
-    """Magnitudes (..., frame, band) of frames (..., frame, sample)."""
-    magnitudes = np.abs(scipy.fft.rfft(frames * _hann(setting.win_length), n=setting.n_fft))
+def _band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.NDArray[np.floating]:
+    """Magnitudes (..., frame, band) of frames (..., frame, sample), in the precision of the frames."""
+    # Completed with zeros here: scipy.fft takes longer to do so than to transform.
+    windowed = np.zeros((*frames.shape[:-1], setting.n_fft), dtype=frames.dtype)
+    np.multiply(frames, _hann(setting.win_length), out=windowed[..., : setting.win_length], casting="same_kind")
+    magnitudes = np.abs(scipy.fft.rfft(windowed))
     if setting.scale == "linear":
         bands = magnitudes[..., setting.first_bin : setting.first_bin + setting.n_bands]
     else:
-        bands = magnitudes @ _mel_filters(setting).T
+        # Neighbouring bands together, with the few bins that they are made of: nearly all of the filters is zeros.
+        groups = [magnitudes[..., bins] @ filters for bins, filters in _mel_filter_groups(setting, frames.dtype)]
+        bands = np.concatenate(groups, axis=-1)
     return np.maximum(bands, FLOOR)
 
 
@@ -198,6 +203,17 @@ def _mel_filters(setting: Setting) -> npt.NDArray[np.float64]:
     left, tip, right = edges[:-2], edges[1:-1], edges[2:]
     triangles = np.minimum((bins - left) / (tip - left), (right - bins) / (right - tip))
     return np.maximum(triangles, 0) * 2 / (right - left)
+
+
+@functools.cache
+def _mel_filter_groups(setting: Setting, dtype: npt.DTypeLike) -> list[tuple[slice, npt.NDArray[np.floating]]]:
+    """The triangles in groups of bands: the bins where a group is not zero, and its filters (bin, band) there."""
+    groups = []
+    for filters in np.array_split(_mel_filters(setting), min(8, setting.n_bands)):
+        used = np.flatnonzero(filters.any(axis=0))
+        bins = slice(int(used[0]), int(used[-1]) + 1)
+        groups.append((bins, np.ascontiguousarray(filters[:, bins].T, dtype=dtype)))
+    return groups
 
 
 NIGHTHAWK = Setting(

@@ -5,7 +5,7 @@ import sys
 
 import pcenlib
 
-HEAVY = {"IPython", "librosa", "matplotlib", "numba", "pandas", "scipy.signal"}
+HEAVY = {"IPython", "librosa", "matplotlib", "numba", "pandas", "scipy.signal", "soundfile", "soxr"}
 
 
 def test_import_leaves_heavy_packages_alone():

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal
@@ -230,3 +231,94 @@ def test_figures_render_in_the_style_of_the_book(tmp_path):
         path = tmp_path / f"{number}.png"
         plt.figure(number).savefig(path)  # a warning of the layout would be an error
         assert path.stat().st_size > 1000
+
+
+# Mean time between false alarms
+
+
+def over_groups_table(times, duration=600.0):
+    """As `evaluation.over_groups` returns it; the quartiles are half and twice the median."""
+    rows = [
+        {"distance": distance, "detector": detector, "duration": duration, "mtbfa": time}
+        for detector, of_detector in times.items()
+        for distance, time in of_detector.items()
+    ]
+    table = pd.DataFrame(rows).assign(n_groups=3, n_censored=0)
+    return table.assign(mtbfa_low=table["mtbfa"].clip(upper=duration) / 2, mtbfa_high=table["mtbfa"] * 2)
+
+
+def lines_with(ax, marker):
+    return [line for line in ax.lines if line.get_marker() == marker]
+
+
+def test_mtbfa_curves_draw_each_detector_in_its_style_and_order():
+    times = {"other": {30: 90, 100: 8}, "max_pooled_pcen": {100: 3, 30: 100}, "averaged_flux": {30: 20, 100: 2}}
+    ax = plots.mtbfa_curves(over_groups_table(times), chance=1.5, xlabel="distance (km)", title="Title")
+    assert texts(ax) == ("distance (km)", "MTBFA@50", "Title")
+    assert ax.get_yscale() == "log"
+    expected = {"averaged flux": [20, 2], "max-pooled PCEN": [100, 3], "other": [90, 8]}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(expected)
+    for line, dots, shade, (label, values) in zip(
+        ax.lines[:3], lines_with(ax, "."), ax.collections, expected.items(), strict=True
+    ):
+        assert line.get_label() == label
+        for drawn in (line, dots):
+            assert_array_equal(drawn.get_xydata(), np.transpose([[30, 100], values]))
+            assert drawn.get_color() == plots.STYLES.get(label, line.properties())["color"]
+        assert_array_equal(np.unique(shade.get_paths()[0].vertices[:, 1]), np.unique(np.outer([0.5, 2], values)))
+
+
+def test_mtbfa_curves_without_censoring_name_the_chance_level_alone():
+    _, ax = plt.subplots()
+    table = over_groups_table({"averaged_flux": {30: 20, 100: 2}})
+    assert plots.mtbfa_curves(table, chance=1.5, ax=ax) is ax
+    assert [text.get_text().strip() for text in ax.texts] == ["chance"]
+    assert_array_equal(ax.lines[-1].get_ydata(), [1.5, 1.5])
+    assert not lines_with(ax, "^")
+    assert ax.get_legend() is None
+
+
+def test_censored_times_are_open_triangles_on_the_line_of_the_duration_side_by_side():
+    times = {
+        "averaged_flux": {30: np.inf, 100: 600.0, 300: 4},  # a single false alarm is none that is censored
+        "max_pooled_pcen": {30: np.inf, 100: np.inf, 300: 20},
+    }
+    ax = plots.mtbfa_curves(over_groups_table(times), chance=1)
+    assert [text.get_text().strip() for text in ax.texts] == ["chance", "no false alarm in 10 min"]
+    assert_array_equal(ax.lines[-1].get_ydata(), [600, 600])
+    flux, pcen = (plots.STYLES[label]["color"] for label in ("averaged flux", "max-pooled PCEN"))
+    triangles = lines_with(ax, "^")
+    assert [(*line.get_xydata()[0], line.get_color()) for line in triangles] == [
+        (30, 600, flux),
+        (30, 600, pcen),
+        (100, 600, pcen),
+    ]
+    assert {line.get_markerfacecolor() for line in triangles} == {"white"}
+    places = [line.get_transform().transform(line.get_xydata()[0]) for line in triangles]
+    assert places[0][0] < places[1][0]
+    assert_allclose(places[2], ax.transData.transform((100, 600)))
+    flux_dots, pcen_dots = lines_with(ax, ".")
+    assert_array_equal(flux_dots.get_ydata(), [np.nan, 600, 4])
+    assert_array_equal(pcen_dots.get_ydata(), [np.nan, np.nan, 20])
+    for curve, shade in zip(ax.lines[:2], ax.collections, strict=True):
+        assert np.isfinite(curve.get_ydata()).all()
+        assert shade.get_paths()[0].vertices[:, 1].max() == 600
+
+
+def test_the_axis_of_times_is_labelled_in_units_that_people_use(tmp_path):
+    plots.use_style()
+    figure, axes = plt.subplots(1, 2, sharey=True)
+    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: 0.5, 100: 0.2}}), chance=1, ax=axes[0])
+    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: np.inf, 100: 300}}), chance=1, ax=axes[1])
+    figure.savefig(tmp_path / "figure.png")
+    low, high = axes[0].get_ylim()
+    assert low < 0.1
+    assert 600 < high < 1000
+    inside = [text.get_text() for text in axes[0].get_yticklabels() if low < text.get_position()[1] < high]
+    assert inside == ["0.1 s", "1 s", "10 s", "1 min", "10 min"]
+
+
+def test_stacked_bars_put_the_parts_end_to_end():
+    ax = plots.stacked_bars({"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 4}}, xlabel="time (s)")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "y"]
+    assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 1), (0, 3), (1, 2), (3, 4)]

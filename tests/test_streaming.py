@@ -1,0 +1,588 @@
+"""Recordings of any length: equal to the array functions on the whole, however read, cut, mixed, resampled or split."""
+
+import dataclasses
+import itertools
+import math
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import librosa
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pcenlib import (
+    NIGHTHAWK,
+    RIGHT_WHALE,
+    DetectionFunctions,
+    averaged_flux,
+    detection_blocks,
+    detection_functions,
+    max_pooled_flux,
+    max_pooled_pcen,
+    spectrogram,
+    streaming,
+)
+from pcenlib.sources import noise
+
+NAMES = ["nighthawk", "right whale"]
+SETTINGS = pytest.mark.parametrize("setting", [NIGHTHAWK, RIGHT_WHALE], ids=NAMES)
+settings = st.sampled_from([NIGHTHAWK, RIGHT_WHALE])
+SPARSE = dataclasses.replace(RIGHT_WHALE, hop_length=300)  # windows with gaps between them
+
+# Largest errors of float32, as the documentation of the module states them.
+FLOAT32_ERRORS = {NIGHTHAWK: (1e-5, 1e-3, 1e-5), RIGHT_WHALE: (1e-3, 1e-1, 1e-4)}
+
+
+def white(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, shape)
+
+
+def whole(x, setting):
+    """The detection functions of the whole spectrogram."""
+    E = spectrogram(x, setting)
+    return DetectionFunctions(averaged_flux(E), max_pooled_flux(E), max_pooled_pcen(E, s=setting.s))
+
+
+def close(actual, desired, atol=5e-7):
+    for name, values, expected in zip(DetectionFunctions._fields, actual, desired, strict=True):
+        assert_allclose(values, expected, rtol=0, atol=atol, err_msg=name)
+
+
+def joined(blocks):
+    return DetectionFunctions(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def write(path, x, sr, **options):
+    """Write samples (sample, channel) by the second: libsndfile's Vorbis encoder overflows its stack on longer ones."""
+    channels = 1 if x.ndim == 1 else x.shape[1]
+    with soundfile.SoundFile(path, "w", samplerate=sr, channels=channels, **options) as file:
+        for begin in range(0, len(x), sr):
+            file.write(x[begin : begin + sr])
+    return path
+
+
+@pytest.fixture(params=["numba", "numpy"])
+def engine(request, monkeypatch):
+    """The compiled kernels, or what is there without numba."""
+    if request.param == "numba":
+        assert streaming._kernels() is not None
+    else:
+        monkeypatch.setattr(streaming, "_kernels", lambda: None)
+    return request.param
+
+
+BOTH_ENGINES = pytest.mark.usefixtures("engine")
+
+
+# The same numbers at every block size
+
+
+@SETTINGS
+@pytest.mark.parametrize("block_frames", [1, 2, 7, 127, 512, 10**6])
+def test_blocks_of_any_size_equal_the_whole(setting, block_frames, engine):
+    x = white(1100 * setting.hop_length if block_frames > 2 else 40 * setting.hop_length)
+    blocks = list(detection_blocks(x, setting, block_frames=block_frames))
+    close(joined(blocks), whole(x, setting), atol=5e-7 if engine == "numba" else 1e-12)
+    sizes = {len(values) for block in blocks[:-1] for values in block}
+    assert sizes <= {block_frames}
+    assert all(1 <= len(values) <= block_frames for values in blocks[-1])
+
+
+@BOTH_ENGINES
+@given(st.integers(1, 3000), st.integers(1, 30), st.sampled_from([NIGHTHAWK, RIGHT_WHALE, SPARSE]))
+def test_any_length_in_blocks_of_any_size(n_samples, block_frames, setting):
+    x = white(n_samples)
+    close(joined(detection_blocks(x, setting, block_frames=block_frames)), whole(x, setting))
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("per_read", [1, 100, 257])
+def test_reads_shorter_than_a_window_do_not_show(setting, per_read, monkeypatch):
+    x = white(2000)
+    monkeypatch.setattr(streaming, "SAMPLES_PER_READ", per_read)
+    monkeypatch.setattr(streaming, "BYTES_PER_BATCH", 3 * 8 * setting.n_fft)
+    monkeypatch.setattr(streaming, "FRAMES_PER_BLOCK", 3)
+    close(joined(detection_blocks(x, setting, block_frames=1)), whole(x, setting))
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("n_samples", [1, 100, 255])
+def test_a_recording_shorter_than_a_window_is_one_frame(setting, n_samples, tmp_path):
+    x = white(n_samples)
+    functions = detection_functions(x, setting)
+    close(functions, ([0], [0], [math.log(2)]), atol=1e-15)
+    close(detection_functions(write(tmp_path / "short.wav", x, setting.sr), setting), functions, atol=1e-15)
+
+
+@BOTH_ENGINES
+@given(settings, st.floats(0.01, 1), st.floats(-120, 40))
+def test_any_smoothing_at_any_level(setting, s, level):
+    setting = dataclasses.replace(setting, s=s)
+    x = 10 ** (level / 20) * white(700)
+    close(detection_functions(x, setting), whole(x, setting))
+
+
+@BOTH_ENGINES
+def test_other_numbers_of_bands():
+    for n_bands in (1, 2, 7, 9, 33, 100):
+        linear = dataclasses.replace(RIGHT_WHALE, n_bands=n_bands + 1, fmin=0, fmax=RIGHT_WHALE.bin_width * n_bands)
+        mel = dataclasses.replace(NIGHTHAWK, n_bands=n_bands, fmin=0)
+        for setting in (linear, mel):
+            close(detection_functions(white(2000), setting), whole(white(2000), setting))
+
+
+# Accuracy
+
+
+def exact_functions(x, setting):
+    """Equations 1, 2 and 6 in extended precision, by a matrix of cosines and sines and a loop over frames."""
+    n = np.arange(setting.win_length, dtype=np.longdouble)
+    pi = np.longdouble("3.14159265358979323846264338327950288")
+    window = (1 - np.cos(2 * pi * n / setting.win_length)) / 2
+    bins = np.arange(setting.n_fft // 2 + 1)
+    angles = 2 * pi * ((bins[:, None] * np.arange(setting.win_length)) % setting.n_fft) / setting.n_fft
+    frames = np.lib.stride_tricks.sliding_window_view(x.astype(np.longdouble), setting.win_length)
+    frames = frames[:: setting.hop_length] * window
+    magnitudes = np.hypot(frames @ np.cos(angles).T, frames @ np.sin(angles).T)
+    if setting.scale == "linear":
+        E = magnitudes[:, 1:]
+    else:
+        edges = 700 * (np.longdouble(10) ** (np.linspace(*np.log10(1 + np.array([2000, 11025]) / 700), 130)) - 1)
+        f = bins * np.longdouble(setting.sr) / setting.n_fft
+        left, tip, right = (edges[i : i + 128, None] for i in range(3))
+        triangles = np.maximum(np.minimum((f - left) / (tip - left), (right - f) / (right - tip)), 0)
+        E = magnitudes @ (2 * triangles / (right - left)).T
+    rises = np.diff(np.log(E), axis=0, prepend=np.log(E[:1]))
+    M, pcen = E[0], []
+    for frame in E:
+        pcen.append(np.log1p(np.max(frame / M)))
+        M = setting.s * frame + (1 - np.longdouble(setting.s)) * M
+    return np.maximum(rises, 0).mean(axis=1), rises.max(axis=1), np.array(pcen)
+
+
+@SETTINGS
+def test_errors_are_below_a_millionth(setting, engine):
+    x = np.round(2**15 * white(400 * setting.hop_length)) / 2**15
+    close(detection_functions(x, setting), exact_functions(x, setting), atol=5e-7 if engine == "numba" else 1e-12)
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("slope", [0, -6])
+def test_float32_is_as_accurate_as_documented(setting, slope):
+    x = 0.1 * noise(20000 * setting.hop_length, setting.sr, np.random.default_rng(0), slope=slope)
+    functions = detection_functions(x, setting, dtype="float32")
+    expected = detection_functions(x, setting)
+    for values, exact, bound in zip(functions, expected, FLOAT32_ERRORS[setting], strict=True):
+        assert values.dtype == np.float32
+        assert np.abs(values - exact).max() <= bound
+
+
+# Levels
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_digital_silence_is_no_novelty(setting, dtype):
+    averaged, largest, pcen = detection_functions(np.zeros(50 * setting.hop_length + 256), setting, dtype=dtype)
+    assert_array_equal(averaged, np.zeros(51))
+    assert_array_equal(largest, np.zeros(51))
+    assert_allclose(pcen, np.full(51, math.log(2)), rtol=1e-6)
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sound_after_silence_is_finite_and_right(setting, dtype):
+    # In every band a rise by some 1e11: the product over bands, which the kernel takes one logarithm of, overflows.
+    x = np.concatenate([np.zeros(2000), white(2000), np.zeros(2000)])
+    functions = detection_functions(x, setting, dtype=dtype)
+    assert functions.averaged_flux.max() > 10
+    close(functions, whole(x, setting), atol=5e-7 if dtype == "float64" else 1e-2)
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize(("dtype", "gain"), [("float64", 1e15), ("float32", 1e15)])
+def test_loud_samples_are_finite_and_right(setting, dtype, gain):
+    x = np.concatenate([np.zeros(2000), gain * white(2000)])
+    close(detection_functions(x, setting, dtype=dtype), whole(x, setting), atol=5e-7 if dtype == "float64" else 1e-2)
+
+
+# Files
+
+
+def both(path, setting, **options):
+    """The functions of a file, and those of the samples that soundfile reads from it."""
+    x, sr = soundfile.read(path, always_2d=True)
+    assert sr == setting.sr
+    return detection_functions(path, setting, **options), x.T
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(
+    ("format", "subtype"),
+    [
+        *(("WAV", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
+        *(("FLAC", subtype) for subtype in ("PCM_S8", "PCM_16", "PCM_24")),
+        *(("AIFF", subtype) for subtype in ("PCM_S8", "PCM_16", "PCM_24", "FLOAT")),
+        ("OGG", "VORBIS"),
+        ("MP3", "MPEG_LAYER_III"),
+    ],
+)
+def test_formats(format, subtype, channels, tmp_path):
+    x = white(3 * 22050 + 17, channels)
+    path = write(tmp_path / "recording", x, 22050, format=format, subtype=subtype)
+    functions, samples = both(path, NIGHTHAWK)
+    close(functions, whole(samples.mean(axis=0), NIGHTHAWK))
+    assert len(functions.averaged_flux) == pytest.approx(NIGHTHAWK.n_frames(len(x)), abs=80)  # of MP3's padding
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_whole_numbers_are_read_as_the_same_values(setting, dtype, tmp_path):
+    x = np.arange(-(2**15), 2**15, dtype=np.int16)
+    x = np.random.default_rng(0).permutation(np.stack([x, x[::-1]], axis=1))
+    for channel in (None, 1):
+        sixteen = detection_functions(write(tmp_path / "16.wav", x, setting.sr), setting, channel=channel, dtype=dtype)
+        floats = detection_functions((x / 2**15).T, setting, channel=channel, dtype=dtype)
+        for values, expected in zip(sixteen, floats, strict=True):
+            assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_may_be_strings(kind, tmp_path):
+    path = write(tmp_path / "x.wav", white(1000), 2000)
+    close(detection_functions(kind(path), RIGHT_WHALE), detection_functions(path, RIGHT_WHALE))
+
+
+# Channels
+
+
+def test_channels_are_averaged_or_picked(tmp_path):
+    x = white(3, 2000)
+    path = write(tmp_path / "three.wav", x.T, 2000, subtype="DOUBLE")
+    for source in (x, path):
+        close(detection_functions(source, RIGHT_WHALE), whole(x.mean(axis=0), RIGHT_WHALE))
+        for channel in range(3):
+            close(detection_functions(source, RIGHT_WHALE, channel=channel), whole(x[channel], RIGHT_WHALE))
+
+
+def test_one_channel_may_have_an_axis_or_none():
+    x = white(2000)
+    for source in (x, x[np.newaxis], x.tolist()):
+        close(detection_functions(source, RIGHT_WHALE), whole(x, RIGHT_WHALE))
+        close(detection_functions(source, RIGHT_WHALE, channel=0), whole(x, RIGHT_WHALE))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.float32, np.float16, ">f8"])
+def test_arrays_of_any_numbers(dtype):
+    x = (100 * white(2, 2000) + 60).astype(dtype)
+    kept = x.copy()
+    close(detection_functions(x, RIGHT_WHALE), whole(x.mean(axis=0, dtype=np.float64), RIGHT_WHALE))
+    assert_array_equal(x, kept)
+
+
+def test_arrays_of_any_layout():
+    x = white(2000, 2)
+    close(detection_functions(x.T, RIGHT_WHALE, channel=1), whole(x[:, 1], RIGHT_WHALE))
+    close(detection_functions(x[::-2, 0], RIGHT_WHALE), whole(x[::-2, 0], RIGHT_WHALE))
+    x.flags.writeable = False
+    close(detection_functions(x.T, RIGHT_WHALE), whole(x.mean(axis=1), RIGHT_WHALE))
+
+
+# Rates
+
+RATES = [(48000, NIGHTHAWK), (44100, NIGHTHAWK), (24000, NIGHTHAWK), (16000, NIGHTHAWK), (32000, RIGHT_WHALE)]
+
+
+@BOTH_ENGINES
+@pytest.mark.parametrize(("sr", "setting"), RATES)
+def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, setting, tmp_path):
+    x = white(2 * sr + 1)
+    resampled = soxr.resample(x, sr, setting.sr, quality="VHQ")
+    expected = whole(resampled, setting)
+    for block_frames in (3, 512, 10**6):
+        close(joined(detection_blocks(x, setting, sr=sr, block_frames=block_frames)), expected)
+    path = write(tmp_path / "x.wav", x, sr, subtype="DOUBLE")
+    close(detection_functions(path, setting), expected)
+
+
+@pytest.mark.parametrize("n_samples", [1, 10, 100, 1000])
+def test_short_recordings_are_resampled(n_samples):
+    x = white(n_samples)
+    resampled = soxr.resample(x, 32000, 2000, quality="VHQ")
+    expected = whole(resampled if resampled.size else [0.0], RIGHT_WHALE)
+    close(detection_functions(x, RIGHT_WHALE, sr=32000), expected)
+
+
+# Parts
+
+
+@pytest.fixture
+def worth_splitting(monkeypatch):
+    monkeypatch.setattr(streaming, "FRAMES_PER_JOB", 1)
+
+
+@pytest.mark.usefixtures("worth_splitting")
+@pytest.mark.parametrize(
+    ("sr", "setting", "jobs"),
+    [
+        *((22050, NIGHTHAWK, jobs) for jobs in (2, 3)),
+        *((2000, RIGHT_WHALE, jobs) for jobs in (2, 3)),
+        *((*case, jobs) for case, jobs in zip(RATES, (2, 3, 2, 3, 2), strict=True)),
+        (8000, RIGHT_WHALE, 3),
+        (10000, RIGHT_WHALE, 3),
+    ],
+)
+def test_parts_equal_the_whole(sr, setting, jobs, tmp_path):
+    seconds = 300 if setting is RIGHT_WHALE else 11
+    x = white(seconds * sr)
+    path = write(tmp_path / "x.flac", x, sr, subtype="PCM_16")
+    expected = detection_functions(path, setting)
+    assert len(streaming._parts(path, setting, None, jobs)) == jobs
+    close(detection_functions(path, setting, jobs=jobs), expected, atol=1e-6)
+    x, _ = soundfile.read(path)
+    close(detection_functions(x, setting, sr=sr, jobs=jobs), expected, atol=1e-6)
+
+
+@pytest.mark.usefixtures("worth_splitting")
+def test_what_precedes_a_part_is_forgotten_even_if_it_was_loud(monkeypatch):
+    monkeypatch.setattr(streaming, "ProcessPoolExecutor", InThisProcess)
+    x = np.concatenate([np.full(200_000, 0.99), np.zeros(200_000)]) * np.resize([1, -1], 400_000)
+    for jobs in (2, 5):
+        close(detection_functions(x, RIGHT_WHALE, jobs=jobs), detection_functions(x, RIGHT_WHALE), atol=1e-6)
+
+
+@pytest.mark.usefixtures("worth_splitting")
+@given(jobs=st.integers(2, 9), n_samples=st.integers(100_000, 400_000), sr=st.sampled_from([2000, 2400, 5000]))
+def test_any_number_of_parts(jobs, n_samples, sr):
+    x = white(n_samples)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "ProcessPoolExecutor", InThisProcess)
+        close(
+            detection_functions(x, RIGHT_WHALE, sr=sr, jobs=jobs),
+            detection_functions(x, RIGHT_WHALE, sr=sr),
+            atol=1e-6,
+        )
+
+
+class InThisProcess:
+    """A pool of processes that is none."""
+
+    def __init__(self, jobs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    map = staticmethod(map)
+
+
+def test_short_and_lossy_recordings_are_not_split(tmp_path, monkeypatch):
+    parts = streaming._parts
+    x = white(5000 * 128)
+    assert len(parts(x, RIGHT_WHALE, None, 8)) == 1
+    monkeypatch.setattr(streaming, "FRAMES_PER_JOB", 1)
+    assert len(parts(x, RIGHT_WHALE, None, 8)) > 1
+    assert len(parts(x, dataclasses.replace(RIGHT_WHALE, s=1.0), None, 8)) == 8
+    assert len(parts(x, dataclasses.replace(RIGHT_WHALE, s=1e-4), None, 8)) == 1  # its background never forgets
+    for format in ("OGG", "MP3"):
+        path = write(tmp_path / f"x.{format}", white(20 * 22050), 22050, format=format)
+        assert len(parts(path, NIGHTHAWK, None, 8)) == 1
+        close(detection_functions(path, NIGHTHAWK, jobs=8), detection_functions(path, NIGHTHAWK))
+
+
+# Memory
+
+
+def test_memory_does_not_grow_with_the_recording(tmp_path):
+    def peak(seconds):
+        path = tmp_path / f"{seconds}.wav"
+        with soundfile.SoundFile(path, "w", 22050, 1) as file:
+            for _ in range(seconds):
+                file.write(white(22050))
+        tracemalloc.start()
+        for _ in detection_blocks(path, NIGHTHAWK):
+            pass
+        _, size = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size
+
+    peak(1)
+    assert peak(60) < peak(5) + 2**20
+
+
+def test_a_recording_is_read_no_further_than_asked_for():
+    class Watched(np.ndarray):
+        furthest = 0
+
+        def __getitem__(self, index):
+            if isinstance(index, tuple) and isinstance(index[-1], slice) and index[-1].stop:
+                Watched.furthest = max(Watched.furthest, index[-1].stop)
+            return super().__getitem__(index)
+
+    blocks = detection_blocks(white(10**6).view(Watched), RIGHT_WHALE, block_frames=64)
+    assert Watched.furthest == 0
+    next(blocks)
+    assert Watched.furthest < 10**5
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_unreadable_files_are_named(jobs, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"missing\.wav"):
+        detection_functions(tmp_path / "missing.wav", NIGHTHAWK, jobs=jobs)
+    (tmp_path / "folder.wav").mkdir()
+    with pytest.raises(OSError, match=r"folder\.wav"):
+        detection_functions(tmp_path / "folder.wav", NIGHTHAWK, jobs=jobs)
+    for name, content in {"empty.wav": b"", "text.wav": b"no sound\n" * 100}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(OSError, match=rf"^cannot read .*{name}: Format not recognised") as caught:
+            detection_functions(tmp_path / name, NIGHTHAWK, jobs=jobs)
+        assert isinstance(caught.value.__cause__, soundfile.LibsndfileError)
+
+
+@pytest.mark.parametrize("format", ["WAV", "AIFF", "FLAC", "OGG", "MP3"])
+def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd):
+    path = write(tmp_path / "cut", white(4 * 22050), 22050, format=format)
+    content = path.read_bytes()
+    for share in (0.01, 0.3, 0.5, 0.999):
+        path.write_bytes(content[: int(share * len(content))])
+        try:
+            functions = detection_functions(path, NIGHTHAWK)
+        except (OSError, ValueError) as error:
+            assert "cut" in str(error)  # noqa: PT017
+        else:
+            assert all(np.isfinite(values).all() for values in functions)
+            assert len(functions.averaged_flux) <= NIGHTHAWK.n_frames(4 * 22050)
+    capfd.readouterr()  # the MP3 decoder's own complaints
+
+
+def test_files_without_samples_are_named(tmp_path):
+    path = write(tmp_path / "night.wav", np.empty(0), 22050)
+    with pytest.raises(ValueError, match=r"night\.wav must hold at least one sample"):
+        detection_functions(path, NIGHTHAWK)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e16])
+@pytest.mark.parametrize("channel", [None, 1])
+def test_samples_that_are_no_numbers_are_refused(bad, channel, tmp_path):
+    x = white(2, 50_000)
+    x[1, 40_000] = bad
+    path = write(tmp_path / "night.wav", x.T, 2000, subtype="DOUBLE")
+    with pytest.raises(ValueError, match=r"night\.wav must hold finite numbers"):
+        detection_functions(path, RIGHT_WHALE, channel=channel)
+    with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
+        detection_functions(x, RIGHT_WHALE, channel=channel)
+    close(detection_functions(path, RIGHT_WHALE, channel=0), whole(x[0], RIGHT_WHALE))
+    x[0, 40_000] = -bad
+    if np.isfinite(bad):
+        return  # the mean is zero
+    with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
+        detection_functions(x, RIGHT_WHALE)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [1.0, [], np.ones((2, 0)), np.ones((0, 300)), np.ones((2, 2, 300)), [1j, 2], ["a"], None],
+    ids=["scalar", "empty", "no samples", "no channels", "three axes", "complex", "strings", "none"],
+)
+def test_bad_waveforms_are_refused(source):
+    with pytest.raises(ValueError, match=r"source"):
+        detection_functions(source, RIGHT_WHALE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("sr", value) for value in (0, -1, 22050.0, True)),
+        *(("channel", value) for value in (-1, 1.0, True, 1, 7)),
+        *(("dtype", value) for value in ("float16", "int16", np.float64, None)),
+        *(("block_frames", value) for value in (0, -1, 1.5, True)),
+        *(("jobs", value) for value in (0, -1, 1.5, None)),
+    ],
+)
+def test_bad_options_are_refused(name, value):
+    function = detection_functions if name == "jobs" else detection_blocks
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        list(function(white(1000), RIGHT_WHALE, **{name: value}))
+
+
+def test_options_that_do_not_fit_the_file_are_refused(tmp_path):
+    path = write(tmp_path / "night.wav", white(1000, 2), 2000)
+    with pytest.raises(ValueError, match=r"^sr must be left out for a file"):
+        detection_functions(path, RIGHT_WHALE, sr=2000)
+    with pytest.raises(ValueError, match=r"^channel must be below .* night\.wav, 2, got 2|^channel must be below"):
+        detection_functions(path, RIGHT_WHALE, channel=2)
+
+
+def test_nothing_is_opened_before_the_first_block_but_options_are_checked(tmp_path):
+    detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE)
+    with pytest.raises(ValueError, match=r"^block_frames must"):
+        detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE, block_frames=0)
+
+
+# With and without numba
+
+
+@pytest.mark.parametrize(
+    "obstacle",
+    ["sys.modules['numba'] = None", "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'"],
+    ids=["not installed", "switched off"],
+)
+def test_without_numba_arrays_do(obstacle):
+    code = f"""
+import sys
+{obstacle}
+import numpy as np
+from pcenlib import RIGHT_WHALE, detection_functions, streaming
+assert streaming._kernels() is None
+print(detection_functions(np.ones(1000), RIGHT_WHALE).max_pooled_pcen.size)
+"""
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert int(output) == RIGHT_WHALE.n_frames(1000)
+
+
+def test_the_kernels_are_used_where_there_is_numba(engine):
+    assert (streaming._kernels() is None) == (engine == "numpy")
+
+
+# A peer
+
+
+def test_librosa_agrees():
+    x = white(22050)
+    E = librosa.feature.melspectrogram(
+        y=np.pad(x, 384), sr=22050, n_fft=1024, win_length=256, hop_length=32, center=False, power=1, n_mels=128,
+        fmin=2000, fmax=11025, htk=True,
+    )  # fmt: skip
+    contrast = np.diff(np.log(E), axis=1)
+    functions = detection_functions(x, NIGHTHAWK)
+    assert_allclose(functions.averaged_flux[1:], np.maximum(contrast, 0).mean(axis=0), atol=1e-5)
+    assert_allclose(functions.max_pooled_flux[1:], contrast.max(axis=0), atol=1e-5)
+    # Its background reaches up to the present frame, so that its frame t is divided by our background of t + 1.
+    M = librosa.pcen(E, b=0.09, gain=1, bias=0, power=1, eps=1e-12)
+    pcen = np.log1p((E[:, 1:] / (E / M)[:, :-1]).max(axis=0))
+    assert_allclose(functions.max_pooled_pcen[300:], pcen[299:], atol=1e-5)  # when both have forgotten how they started
+
+
+def test_blocks_can_be_counted_without_outputs():
+    blocks = detection_blocks(white(10_000), RIGHT_WHALE, block_frames=16)
+    assert sum(len(block.averaged_flux) for block in itertools.islice(blocks, 2)) == 32
