@@ -1,8 +1,8 @@
 """Speed and memory of `pcenlib.detection_functions` beside librosa, in one run.
 
 Everything is measured from WAV files of 16 bits to the three detection functions, in one process with one thread, and
-by wall clock. The ways that are compared take turns; a ratio is the median, over all turns, of librosa's time to ours in
-the same turn, so that whatever else the machine does hits both. librosa is used as its documentation does:
+by wall clock. The ways that are compared take turns; a ratio is the median, over all turns, of librosa's time to ours
+in the same turn, so that whatever else the machine does hits both. librosa is used as its documentation does:
 `librosa.load`, which gives float32, then `feature.melspectrogram` or `stft`, then `pcen`, and numpy for the flux. The
 sound is simulated: seeded noise, for no step depends on what is heard.
 
