@@ -49,22 +49,22 @@ Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in fi
 Source = str | os.PathLike[str] | npt.ArrayLike
 Precision = Literal["float64", "float32"]
 
+# Quality of soxr's resampling: the first that computes in double precision. Errors of HQ are some 1e-7.
 QUALITY = "VHQ"
-"""Quality of soxr's resampling: the first that computes in double precision. Errors of HQ are some 1e-7."""
 
+# Size of the largest samples: their powers are finite even in single precision.
 LARGEST = 1e15
-"""Size of the largest samples: their powers are finite even in single precision."""
 
+# What samples of 16 bits are multiplied by to lie in [-1, 1[.
 SIXTEEN_BITS = 2.0**-15
-"""What samples of 16 bits are multiplied by to lie in [-1, 1[."""
 
 SAMPLES_PER_READ = 2**17
 
+# Size of the frames that are transformed at once: they and their spectra fit into a processor's second cache.
 BYTES_PER_BATCH = 2**18
-"""Size of the frames that are transformed at once: they and their spectra fit into a processor's second cache."""
 
+# Least number of frames that is worth a process of its own.
 FRAMES_PER_JOB = 50_000
-"""Least number of frames that is worth a process of its own."""
 
 
 class DetectionFunctions(NamedTuple):
