@@ -1,7 +1,7 @@
 """Checks of arguments that several modules share; each error names the argument and says what was expected."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,12 @@ def check_range(name: str, value: float, low: float, high: float = math.inf, *, 
     else:
         expected = f"in {']' if open_low else '['}{low}, {high}]"
     raise ValueError(f"{name} must be a finite number {expected}, got {value!r}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise ValueError unless value is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
 def check_magnitudes(E: npt.ArrayLike) -> npt.NDArray[np.floating]:

@@ -52,19 +52,19 @@ def detect(
     first: npt.NDArray[np.int64],
     quads: npt.NDArray[np.int64],
     weights: Singles,
+    power: int,
     floor: np.float32,
     s: float,
-    start: bool,
     E: Singles,
     M: Doubles,
     functions: Doubles,
 ) -> None:
     """Fill in a column of functions for each of the spectra (frame, bin).
 
-    The bands are made of `n_bins` bins from `low`. They are these bins if there are no weights; else, band b is the
-    sum of ``4 * quads[b]`` bins from ``low + first[b]``, each times its weight; the weights of all bands follow one
-    another. `E` is the last frame and `M` the background of the next one, both updated; at the start of a recording
-    they hold nothing yet.
+    The bands are made of `n_bins` bins from `low`. They are these bins, to that power, if there are no weights; else,
+    band b is the sum of ``4 * quads[b]`` bins from ``low + first[b]``, each times its weight; the weights of all bands
+    follow one another. `E` is the last frame and `M` the background of the next one, both updated; zeros stand for
+    none yet, and the first frame for both.
     """
     n_frames, n_bands = spectra.shape[0], M.size
     rows = np.empty((GROUP, n_bins), np.float32)
@@ -77,20 +77,25 @@ def detect(
     for begin in range(0, n_frames, GROUP):
         size = min(GROUP, n_frames - begin)
         for t in range(size):
-            magnitudes(spectra[begin + t, low : low + n_bins], rows[t])
+            squares(spectra[begin + t, low : low + n_bins], rows[t])
+            if power == 1:
+                roots(rows[t])
         if weights.size:
             transpose(rows, columns)
             weighted_sums(columns, first, quads, weights, sums)
             transpose(sums, bands)
         for t in range(size):
             lift(bands[t], floor)
-            if start and begin + t == 0:
-                E[:] = M[:] = rounded[:] = bands[0]
-            divide(bands[t], bands[t - 1] if t > 0 else E, ratio)
-            functions[0, begin + t] = mean_log_rise(ratio)
-            functions[1, begin + t] = math.log(np.float64(fold_maximum(ratio)))
+            if E[0] == 0:
+                E[:] = bands[0]
+            if M[0] == 0:
+                M[:] = rounded[:] = bands[0]
+            last = bands[t - 1] if t > 0 else E
+            divide(bands[t], last, ratio)
+            functions[0, begin + t] = mean_log_rise(bands[t], last, ratio)
+            functions[1, begin + t] = math.log(largest_ratio(bands[t], last, ratio))
             divide(bands[t], rounded, ratio)
-            functions[2, begin + t] = math.log1p(np.float64(fold_maximum(ratio)))
+            functions[2, begin + t] = math.log1p(largest_ratio(bands[t], M, ratio))
             smooth(bands[t], s, M, rounded)
         E[:] = bands[size - 1]
 
@@ -103,10 +108,17 @@ def product(x: npt.NDArray[Any], window: Floats, frame: Floats) -> None:
 
 
 @jit
-def magnitudes(spectrum: npt.NDArray[np.complexfloating], E: Singles) -> None:
-    """Absolute values of a spectrum."""
+def squares(spectrum: npt.NDArray[np.complexfloating], E: Singles) -> None:
+    """Squared magnitudes of a spectrum."""
     for k in range(E.size):
-        E[k] = math.sqrt(np.float32(spectrum[k].real * spectrum[k].real + spectrum[k].imag * spectrum[k].imag))
+        E[k] = spectrum[k].real * spectrum[k].real + spectrum[k].imag * spectrum[k].imag
+
+
+@jit
+def roots(E: Singles) -> None:
+    """Magnitudes from their squares, in place."""
+    for k in range(E.size):
+        E[k] = math.sqrt(E[k])
 
 
 @jit
@@ -157,7 +169,7 @@ def smooth(E: Singles, s: float, M: Doubles, rounded: Singles) -> None:
 
 
 @jit
-def mean_log_rise(ratio: Singles) -> float:
+def mean_log_rise(E: Singles, last: Singles, ratio: Singles) -> float:
     """Mean over bands of max(log ratio, 0), equation 1: the logarithm of a product, unless the product overflows."""
     product = 1.0
     for b in range(ratio.size):
@@ -166,8 +178,19 @@ def mean_log_rise(ratio: Singles) -> float:
         return math.log(product) / ratio.size
     total = 0.0
     for b in range(ratio.size):
-        total += math.log(np.float64(max(ratio[b], np.float32(1))))
+        total += math.log(max(np.float64(E[b]) / last[b], 1.0))
     return total / ratio.size
+
+
+@jit
+def largest_ratio(E: Singles, M: Floats, ratio: Singles) -> float:
+    """Maximum over bands of the ratio of E to M, which is overwritten; again in double precision if it overflows."""
+    largest = float(fold_maximum(ratio))
+    if largest == math.inf:
+        largest = 0.0
+        for b in range(E.size):
+            largest = max(largest, np.float64(E[b]) / M[b])
+    return largest
 
 
 @jit

@@ -11,24 +11,24 @@ import contextlib
 import functools
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib._checks import check_count
+from pcenlib._processes import process_pool
 from pcenlib.checkpoint import journal
 from pcenlib.evaluation import Counting, Counts, count_exceedances, merge_counts
+from pcenlib.recordings import Precision
 from pcenlib.spectrogram import Setting
-from pcenlib.streaming import DetectionFunctions, Precision, detection_blocks
+from pcenlib.streaming import DetectionFunctions, detection_blocks
 
 __all__ = ["FalseAlarms", "Outcome", "count_false_alarms", "run"]
 
@@ -121,8 +121,7 @@ def run(
     names = [str(name) for name in (items if names is None else names)]
     _check_names(names, len(items))
     jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ValueError(f"jobs must be a positive integer, got {jobs!r}")
+    check_count("jobs", jobs)
     if checkpoint is not None and not job:
         raise ValueError("job must say what is computed, so that a checkpoint of something else is not taken for it")
 
@@ -282,13 +281,8 @@ def _pool(executor: Executor | None, jobs: int) -> Iterator[Executor]:
     elif jobs <= 1:
         yield _InProcess()
     else:
-        pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
-        try:
+        with process_pool(jobs) as pool:
             yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        pool.shutdown()
 
 
 class _InProcess(Executor):
@@ -298,19 +292,6 @@ class _InProcess(Executor):
         future: Future[Any] = Future()
         future.set_result(function(*args, **kwargs))
         return future
-
-
-def _end_with_parent() -> None:
-    """Make a worker end when the process that started it is gone, or it would wait for its next task for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -4,8 +4,8 @@ A frame is made of recorded samples only: frame t covers samples ``t * hop_lengt
 ``t * hop_length + win_length``. Nothing is padded at the borders, because silence that nobody recorded would start
 and end with a contrast that nobody heard. A recording shorter than one window is completed with zeros to one frame.
 
-Magnitudes are floored at `FLOOR`. Even the rounding noise of a 24-bit recording gives magnitudes a hundred times
-larger, so the floor is only ever reached in digital silence.
+Magnitudes are floored at `FLOOR`, squared magnitudes at its square. Even the rounding noise of a 24-bit recording gives
+magnitudes a hundred times larger, so the floor is only ever reached in digital silence.
 """
 
 import functools
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from pcenlib._checks import check_range, check_waveform
+from pcenlib._checks import check_count, check_range, check_waveform
 
 __all__ = ["FLOOR", "NIGHTHAWK", "RIGHT_WHALE", "Setting", "spectrogram"]
 
@@ -47,6 +47,8 @@ class Setting:
         Triangles equally spaced in HTK mels, or the bins of the transform themselves.
     s : float
         Weight of the newest frame in the background M, equation 4.
+    power : {1, 2}
+        Bands of magnitudes, as in the paper, or of squared magnitudes, as in the authors' released code.
 
     Notes
     -----
@@ -63,14 +65,15 @@ class Setting:
     fmax: float
     scale: Literal["mel", "linear"]
     s: float
+    power: int = 1
 
     def __post_init__(self) -> None:
         for name in ("sr", "win_length", "hop_length", "n_fft", "n_bands"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+            check_count(name, getattr(self, name))
         if self.n_fft < self.win_length:
             raise ValueError(f"n_fft must be at least win_length = {self.win_length}, got {self.n_fft}")
+        if isinstance(self.power, bool) or not isinstance(self.power, int) or self.power not in (1, 2):
+            raise ValueError(f"power must be 1 or 2, got {self.power!r}")
         check_range("s", self.s, 0, 1, open_low=True)
         check_range("fmin", self.fmin, 0)
         check_range("fmax", self.fmax, 0, self.sr / 2)
@@ -98,6 +101,11 @@ class Setting:
     def hop(self) -> float:
         """Time between two frames, in seconds."""
         return self.hop_length / self.sr
+
+    @property
+    def floor(self) -> float:
+        """Smallest value in a band: `FLOOR`, or its square."""
+        return FLOOR**self.power
 
     @property
     def bin_width(self) -> float:
@@ -133,10 +141,10 @@ class Setting:
 def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     r"""Magnitude spectrogram E of a waveform.
 
-    .. math:: E[t, f] = \sum_k B[f, k]\ \Bigl| \sum_n w[n]\, x[n + t\,\mathrm{hop}]\, e^{-2 \pi i k n / N} \Bigr|
+    .. math:: E[t, f] = \sum_k B[f, k]\ \Bigl| \sum_n w[n]\, x[n + t\,\mathrm{hop}]\, e^{-2 \pi i k n / N} \Bigr|^p
 
     with a Hann window w and the bands B of the setting: triangles of unit area in hertz on the mel scale, single
-    bins on the linear one.
+    bins on the linear one. The power p is 1 in the paper.
 
     Parameters
     ----------
@@ -148,11 +156,11 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (..., band, frame)
-        Magnitudes in double precision, nowhere below `FLOOR`.
+        Magnitudes to the power p in double precision, nowhere below ``FLOOR**p``.
 
     Notes
     -----
-    Every chapter uses it. Agrees with ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False))``.
+    Every chapter uses it. Agrees with ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False)) ** p``.
     """
     x = check_waveform(x)
     missing = setting.win_length - x.shape[-1]
@@ -169,18 +177,20 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
 
 
 def _band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.NDArray[np.floating]:
-    """Magnitudes (..., frame, band) of frames (..., frame, sample), in the precision of the frames."""
+    """E (..., frame, band) of frames (..., frame, sample), in the precision of the frames."""
     # Completed with zeros here: scipy.fft takes longer to do so than to transform.
     windowed = np.zeros((*frames.shape[:-1], setting.n_fft), dtype=frames.dtype)
     np.multiply(frames, _hann(setting.win_length), out=windowed[..., : setting.win_length], casting="same_kind")
     magnitudes = np.abs(scipy.fft.rfft(windowed))
+    if setting.power == 2:
+        magnitudes *= magnitudes
     if setting.scale == "linear":
         bands = magnitudes[..., setting.first_bin : setting.first_bin + setting.n_bands]
     else:
         # Neighbouring bands together, with the few bins that they are made of: nearly all of the filters is zeros.
         groups = [magnitudes[..., bins] @ filters for bins, filters in _mel_filter_groups(setting, frames.dtype)]
         bands = np.concatenate(groups, axis=-1)
-    return np.maximum(bands, FLOOR)
+    return np.maximum(bands, setting.floor, dtype=bands.dtype)
 
 
 @functools.cache

@@ -49,6 +49,18 @@ def test_mel_setting_agrees_with_librosa(n_samples):
     assert_allclose(spectrogram(x, NIGHTHAWK), filters @ np.abs(librosa_stft(x, NIGHTHAWK)), rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_samples", [256, 5000])
+def test_squared_magnitudes_agree_with_librosa(n_samples):
+    x = white(n_samples)
+    E = librosa.feature.melspectrogram(
+        y=np.pad(x, 384), sr=22050, n_fft=1024, win_length=256, hop_length=32, center=False, power=2, n_mels=128,
+        fmin=2000, fmax=11025, htk=True,
+    )  # fmt: skip
+    assert_allclose(spectrogram(x, dataclasses.replace(NIGHTHAWK, power=2)), E, rtol=1e-5)  # its filters are float32
+    squares = spectrogram(x, dataclasses.replace(RIGHT_WHALE, power=2))
+    assert_allclose(squares, np.abs(librosa_stft(x, RIGHT_WHALE))[1:129] ** 2, rtol=1e-10)
+
+
 @pytest.mark.parametrize("n_samples", [256, 257, 5000])
 def test_linear_setting_agrees_with_librosa(n_samples):
     x = white(n_samples)
@@ -185,6 +197,8 @@ def test_magnitudes_are_proportional_to_the_waveform(gain, setting):
 @SETTINGS
 def test_digital_silence_gives_the_floor_and_finite_novelty(setting):
     assert np.all(spectrogram(np.zeros(2000), setting) == module.FLOOR)
+    squared = dataclasses.replace(setting, power=2)
+    assert np.all(spectrogram(np.zeros(2000), squared) == module.FLOOR**2)
     x = np.concatenate([np.zeros(1000), white(1000), np.zeros(1000)])
     E = spectrogram(x, setting)
     assert E.min() == module.FLOOR
@@ -271,6 +285,7 @@ def test_counts_must_be_positive_integers(name, value):
         ("fmin", 11025),
         ("fmax", 11026),
         ("fmax", np.inf),
+        *(("power", value) for value in (0, 3, 1.5, 1.0, True, "2", None)),
         ("scale", "bark"),
         ("scale", None),
     ],
