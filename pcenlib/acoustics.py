@@ -1,4 +1,4 @@
-"""How sound fades on its way through the air: spreading, and absorption after ISO 9613-1.
+"""What happens to sound on its way: spreading, absorption, foliage, echoes and reverberation.
 
 Distances are metres, frequencies hertz, attenuations decibels.
 """
@@ -11,11 +11,24 @@ import scipy.fft
 
 from pcenlib._checks import check_range, check_waveform
 
-__all__ = ["atmospheric_absorption", "propagate", "relaxation_frequencies", "spreading_loss"]
+__all__ = [
+    "atmospheric_absorption",
+    "foliage_loss",
+    "propagate",
+    "reflect",
+    "relaxation_frequencies",
+    "reverberate",
+    "spreading_loss",
+]
 
 REFERENCE_PRESSURE = 101.325  # kPa
 REFERENCE_TEMPERATURE = 293.15  # K
 TRIPLE_POINT = 273.16  # K
+
+# Dense foliage, ISO 9613-2:1996, table A.1: octave bands in hertz; dB on a path of 10 to 20 m; dB/m from 20 to 200 m.
+OCTAVES = (63, 125, 250, 500, 1000, 2000, 4000, 8000)
+FOLIAGE_SHORT = (0, 0, 1, 1, 1, 1, 2, 3)
+FOLIAGE_LONG = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.09, 0.12)
 
 
 def spreading_loss(distance: npt.ArrayLike, *, reference: float = 1.0) -> npt.NDArray[np.float64]:
@@ -131,6 +144,35 @@ def relaxation_frequencies(
     return oxygen, nitrogen
 
 
+def foliage_loss(frequency: npt.ArrayLike, *, path: float) -> npt.NDArray[np.float64]:
+    """Level lost on a path through dense foliage, ISO 9613-2:1996, table A.1.
+
+    Parameters
+    ----------
+    frequency : array_like
+        Frequency in hertz; between the octave bands of the standard, the loss is interpolated in octaves.
+    path : float
+        Metres of the way that lead through leaves so dense that one cannot see through them. Below 10 m nothing is
+        lost; what exceeds 200 m counts as 200 m, as the standard has it, because sound finds its way above the trees.
+
+    Returns
+    -------
+    ndarray
+        Loss in dB.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    check_range("path", path, 0)
+    frequency = np.asarray(frequency, dtype=np.float64)
+    if not np.all(np.isfinite(frequency) & (frequency >= 0)):
+        raise ValueError("frequency must be finite and non-negative, in hertz")
+    short, long = (np.asarray(loss, dtype=np.float64) for loss in (FOLIAGE_SHORT, FOLIAGE_LONG))
+    loss = np.zeros(len(OCTAVES)) if path < 10 else short if path < 20 else long * min(path, 200.0)
+    return np.interp(np.log2(np.maximum(frequency, 1)), np.log2(OCTAVES), loss)
+
+
 def propagate(
     x: npt.ArrayLike,
     sr: int,
@@ -139,6 +181,7 @@ def propagate(
     temperature: float = 20.0,
     humidity: float = 70.0,
     pressure: float = 101.325,
+    foliage: float = 0.0,
     reference: float = 1.0,
 ) -> npt.NDArray[np.float64]:
     """A waveform as it arrives at a distance: weaker by spreading, duller by absorption.
@@ -153,6 +196,8 @@ def propagate(
         Distance to the sensor in metres, at least `reference`.
     temperature, humidity, pressure : float
         Weather, as for `atmospheric_absorption`.
+    foliage : float
+        Metres of the way that lead through dense foliage, as for `foliage_loss`.
     reference : float
         Distance at which `x` was heard, in metres.
 
@@ -163,7 +208,7 @@ def propagate(
 
     Notes
     -----
-    Chapters 1, 2.1 and 2.2. Absorption is applied as a filter of zero phase: its own delays, of the order of
+    Chapters 1, 2.1, 2.2 and 3.1. Absorption is applied as a filter of zero phase: its own delays, of the order of
     microseconds, are far below one frame.
     """
     x = check_waveform(x)
@@ -175,4 +220,107 @@ def propagate(
     frequency = scipy.fft.rfftfreq(n_fft, 1 / sr)
     absorption = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity, pressure=pressure)
     loss = spreading_loss(distance, reference=reference) + absorption * (distance - reference)
+    loss = loss + foliage_loss(frequency, path=foliage)
     return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * 10 ** (-loss / 20), n_fft)[..., : x.shape[-1]]
+
+
+def reflect(
+    x: npt.ArrayLike,
+    sr: int,
+    *,
+    distance: float,
+    source_height: float,
+    sensor_height: float,
+    coefficient: float,
+    speed: float = 343.0,
+) -> npt.NDArray[np.float64]:
+    r"""A waveform with its echo from a plane: the ground, or the surface of the sea.
+
+    The echo seems to come from the mirror image of the source. Its way is longer,
+
+    .. math:: \sqrt{d^2 + (h_1 + h_2)^2} \quad\text{instead of}\quad \sqrt{d^2 + (h_1 - h_2)^2},
+
+    so that it comes later and, by spreading, is weaker; the two interfere.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., sample)
+        The waveform that arrives on the direct way.
+    sr : int
+        Samples per second.
+    distance : float
+        Horizontal distance d between source and sensor, in metres.
+    source_height, sensor_height : float
+        Their distances from the plane, in metres.
+    coefficient : float
+        Share of the pressure that is reflected, in [-1, 1]; -1 for a calm sea seen from below.
+    speed : float
+        Speed of sound in m/s.
+
+    Returns
+    -------
+    ndarray, shape (..., sample)
+        Direct sound and echo together, longer than `x` by the delay of the echo.
+
+    Notes
+    -----
+    Chapters 3.1 and 4.1, *Data and spectrograms*.
+    """
+    x = check_waveform(x)
+    for name, value in (("sr", sr), ("distance", distance), ("speed", speed)):
+        check_range(name, value, 0, open_low=True)
+    for name, value in (("source_height", source_height), ("sensor_height", sensor_height)):
+        check_range(name, value, 0)
+    check_range("coefficient", coefficient, -1, 1)
+    direct = math.hypot(distance, source_height - sensor_height)
+    reflected = math.hypot(distance, source_height + sensor_height)
+    delay = (reflected - direct) / speed
+    n_samples = x.shape[-1] + math.ceil(delay * sr)
+    n_fft = scipy.fft.next_fast_len(2 * n_samples, real=True)
+    echo = coefficient * direct / reflected * np.exp(-2j * np.pi * scipy.fft.rfftfreq(n_fft, 1 / sr) * delay)
+    return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * (1 + echo), n_fft)[..., :n_samples]
+
+
+def reverberate(
+    x: npt.ArrayLike, sr: int, rng: np.random.Generator, *, ratio: float, decay_time: float
+) -> npt.NDArray[np.float64]:
+    """A waveform with the diffuse sound that trunks, leaves or a rough sea floor scatter after it.
+
+    The scattered sound is the waveform filtered by noise that decays exponentially.
+
+    Parameters
+    ----------
+    x : array_like, shape (sample,)
+        The waveform that arrives on the direct way.
+    sr : int
+        Samples per second.
+    rng : numpy.random.Generator
+        Where the scatterers stand.
+    ratio : float
+        Energy of the scattered sound over that of the direct one, in dB, on average over frequency.
+    decay_time : float
+        Time in which the scattered sound falls by 60 dB, in seconds.
+
+    Returns
+    -------
+    ndarray, shape (sample,)
+        Direct and scattered sound together, longer than `x` by `decay_time`.
+
+    Notes
+    -----
+    Chapters 3.1, *Data and spectrograms*, and *Where PCEN stops*.
+    """
+    x = check_waveform(x)
+    if x.ndim != 1:
+        raise ValueError(f"x must have shape (sample,), got {x.shape}")
+    check_range("sr", sr, 0, open_low=True)
+    check_range("ratio", ratio, -math.inf)
+    check_range("decay_time", decay_time, 0, open_low=True)
+    n_tail = max(1, round(decay_time * sr))
+    # Pressure falls by a factor of 1000, that is 60 dB, within the decay time.
+    tail = rng.standard_normal(n_tail) * 1000.0 ** (-np.arange(n_tail) / n_tail)
+    tail *= 10 ** (ratio / 20) / np.sqrt(np.sum(tail**2))
+    response = np.concatenate([[1.0], tail])
+    n_samples = x.size + n_tail
+    n_fft = scipy.fft.next_fast_len(n_samples, real=True)
+    return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * scipy.fft.rfft(response, n_fft), n_fft)[:n_samples]

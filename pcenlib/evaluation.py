@@ -48,7 +48,7 @@ UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
 Counting = Literal["frames", "peaks"]
 
 
-def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
+def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5, *, lower: bool = False) -> float:
     """Threshold that a given share of the calls exceeds: stage one.
 
     Parameters
@@ -57,6 +57,9 @@ def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
         One value for each call: the maximum of the detection function over its clip.
     recall : float
         Share of calls to be found, in [0, 1].
+    lower : bool
+        Where two values are equally good, such as the two middle ones of an even number, whether to take the lower
+        one, as the authors' code does, instead of their mean.
 
     Returns
     -------
@@ -69,10 +72,11 @@ def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5) -> float:
     Chapter *Why flux raises false alarms*.
     """
     check_range("recall", recall, 0, 1)
-    return float(np.quantile(_check_values(values), 1 - recall, method="averaged_inverted_cdf"))
+    method: Literal["inverted_cdf", "averaged_inverted_cdf"] = "inverted_cdf" if lower else "averaged_inverted_cdf"
+    return float(np.quantile(_check_values(values), 1 - recall, method=method))
 
 
-def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5) -> "pd.DataFrame":
+def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5, lower: bool = False) -> "pd.DataFrame":
     """Threshold of each detector for each distance and group: stage one, as a table.
 
     Parameters
@@ -80,8 +84,8 @@ def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5) -> "pd.DataFram
     positives : DataFrame
         One row for each call and detector, with columns `distance`, `group`, `detector` and `value`: the maximum of
         the detection function over the clip.
-    recall : float
-        Share of calls to be found, as for `threshold_at_recall`.
+    recall, lower
+        As for `threshold_at_recall`.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5) -> "pd.DataFram
     """
     _check_columns("positives", positives, [*KEYS, "value"])
     values = positives.groupby(KEYS)["value"]
-    return values.agg(lambda group: threshold_at_recall(group, recall)).rename("threshold").reset_index()
+    return values.agg(lambda group: threshold_at_recall(group, recall, lower=lower)).rename("threshold").reset_index()
 
 
 def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]:

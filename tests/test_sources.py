@@ -70,8 +70,8 @@ def test_nighthawk_pulse_rate():
         envelope = np.abs(scipy.signal.hilbert(call))
         frequency, power = scipy.signal.periodogram(envelope, SR, window="hann", nfft=2**16)
         rates.append(frequency[np.argmax(np.where(frequency > 100, power, 0))])
-    assert np.mean(rates) == pytest.approx(214, rel=0.02)
-    assert 0.01 < np.std(rates) / np.mean(rates) < 0.06
+    assert np.mean(rates) == pytest.approx(219, rel=0.02)
+    assert 0.005 < np.std(rates) / np.mean(rates) < 0.06
 
 
 @pytest.mark.parametrize("sr", [16000, 22050, 44100])

@@ -1,0 +1,42 @@
+"""Data sets of calls and of recordings without any, simulated and real, behind one interface.
+
+A data set has *clips*, each with one call at a known distance and from a known group (an individual, a day), and
+*recordings*, in which there is no call. It gives the sound of one of them at a time, so that a data set larger than
+memory is no different from a small one, and it can be sent to another process.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pcenlib.datasets.nighthawk import Night, SimulatedNighthawk
+from pcenlib.datasets.sounds import Clip, Sound
+
+__all__ = ["Clip", "DataSet", "Night", "SimulatedNighthawk", "Sound"]
+
+
+class DataSet(Protocol):
+    """What an experiment asks of a data set.
+
+    Notes
+    -----
+    Every experiment, chapters 3.3 and 4.2 first. Data sets are frozen dataclasses: their text (`repr`) says all that
+    the sound depends on.
+    """
+
+    @property
+    def clip_duration(self) -> float:
+        """Length of each clip in seconds, without the sound before it."""
+
+    @property
+    def clips(self) -> Sequence[Clip]:
+        """Every clip, in an order that never changes."""
+
+    @property
+    def recordings(self) -> Sequence[str]:
+        """Name of every recording without a call, in an order that never changes."""
+
+    def clip(self, clip: Clip) -> Sound:
+        """Sound of a clip, with what was heard before it."""
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a recording."""

@@ -1,0 +1,159 @@
+"""What a call sounds like, in numbers: the same measurements on recorded and on simulated calls.
+
+A call is the loudest sound of a clip within a band. Everything is measured on what it adds to the background, which is
+taken from the sound before it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+
+from pcenlib._checks import check_range, check_waveform
+
+__all__ = ["CallMeasurements", "measure_call"]
+
+Power = npt.NDArray[np.float64]
+
+# Powers are smoothed over so many seconds: longer than a period of a voice's pulses, shorter than a call.
+SMOOTHING = 0.010
+# A call may be interrupted for so many seconds.
+GAP = 0.030
+
+
+class CallMeasurements(NamedTuple):
+    """Measurements of one call; times in seconds, frequencies in hertz, levels in decibels."""
+
+    onset: float
+    """When its power first comes within `drop` dB of its peak."""
+    duration: float
+    """From then until it falls below that for good."""
+    attack: float
+    """Rise of its power from 10 to 50 % of its median, including some 2 ms that are the smoothing's."""
+    low: float
+    """Frequency below which 5 % of its energy lie."""
+    centre: float
+    """Frequency below which half of its energy lies."""
+    high: float
+    """Frequency below which 95 % of its energy lie."""
+    start: float
+    """Mean frequency of the first third."""
+    end: float
+    """Mean frequency of the last third."""
+    pulse_rate: float
+    """Pulses a second: the strongest rhythm of its envelope."""
+    striation: float
+    """How strong that rhythm is: the peak of the envelope's spectrum over its median."""
+    contrast: float
+    """Peak power over background power."""
+
+
+def measure_call(
+    x: npt.ArrayLike, sr: int, *, band: tuple[float, float], pulse_rates: tuple[float, float], drop: float = 6.0
+) -> CallMeasurements:
+    """Measure the loudest call of a clip.
+
+    Parameters
+    ----------
+    x : array_like, shape (sample,)
+        A clip with one call, and background for at least 50 ms before it and for half of its length.
+    sr : int
+        Samples per second.
+    band : (float, float)
+        Lowest and highest frequency to look at, in hertz.
+    pulse_rates : (float, float)
+        Lowest and highest rate of pulses to look for, in hertz.
+    drop : float
+        How far below its peak the call begins and ends, in dB.
+
+    Returns
+    -------
+    CallMeasurements
+
+    Notes
+    -----
+    Chapters 3.1 and 4.1, *Data and spectrograms*.
+    """
+    from scipy.signal import butter, fftconvolve, hilbert, sosfiltfilt  # here, because it takes long to import
+
+    x = check_waveform(x)
+    if x.ndim != 1:
+        raise ValueError(f"x must have shape (sample,), got {x.shape}")
+    check_range("sr", sr, 0, open_low=True)
+    check_range("drop", drop, 0, open_low=True)
+    check_range("band", band[1], band[0], sr / 2, open_low=True)
+    filtered = sosfiltfilt(butter(4, band, "bandpass", fs=sr, output="sos"), x)
+    window = np.hanning(round(SMOOTHING * sr) + 2)[1:-1]
+    power = fftconvolve(np.abs(hilbert(filtered)) ** 2, window / window.sum(), mode="same")
+    margin = window.size
+    peak = margin + int(power[margin:-margin].argmax())
+    background = float(np.median(power))
+    excess = power - background
+    if excess[peak] <= 0:
+        raise ValueError("x must hold a call above its background, got one of constant power")
+    first, last = _around(excess > excess[peak] * 10 ** (-drop / 10), peak, round(GAP * sr))
+    call = filtered[first : last + 1]
+    before = filtered[: max(first - round(0.05 * sr), 2 * margin)]
+    third = max(1, call.size // 3)
+    low, centre, high = _quantiles(*_excess_spectrum(call, before, sr, band), (0.05, 0.5, 0.95))
+    rate, striation = _rhythm(np.abs(hilbert(call)), sr, pulse_rates)
+    return CallMeasurements(
+        onset=first / sr,
+        duration=(last - first) / sr,
+        attack=_rise(excess, first, float(np.median(excess[first : last + 1]))) / sr,
+        low=low,
+        centre=centre,
+        high=high,
+        start=_mean_frequency(*_excess_spectrum(call[:third], before, sr, band)),
+        end=_mean_frequency(*_excess_spectrum(call[-third:], before, sr, band)),
+        pulse_rate=rate,
+        striation=striation,
+        contrast=float(10 * np.log10(excess[peak] / background)),
+    )
+
+
+def _around(inside: npt.NDArray[np.bool_], place: int, gap: int) -> tuple[int, int]:
+    """First and last sample of the stretch around a place, across interruptions shorter than the gap."""
+    members = np.flatnonzero(inside)
+    breaks = np.flatnonzero(np.diff(members) > gap)
+    run = np.searchsorted(members[breaks], place)
+    edges = np.concatenate([[-1], breaks, [members.size - 1]])
+    return int(members[edges[run] + 1]), int(members[edges[run + 1]])
+
+
+def _rise(excess: Power, first: int, plateau: float) -> int:
+    """Samples that the power takes to rise from 10 to 50 % of the plateau, around the onset."""
+    later = first + int((excess[first:] > 0.5 * plateau).argmax())
+    tenth, half = (np.flatnonzero(excess[:later] < share * plateau) for share in (0.1, 0.5))
+    return int(half[-1] - tenth[-1]) if tenth.size else later
+
+
+def _excess_spectrum(call: Power, before: Power, sr: int, band: tuple[float, float]) -> tuple[Power, Power]:
+    """Frequencies within the band, and the power density there that the background does not explain."""
+    from scipy.signal import periodogram, welch
+
+    frequency, density = periodogram(call, sr, window="hann", nfft=max(call.size, 4096), detrend=False)
+    bins, background = welch(before, sr, nperseg=min(1024, before.size), detrend=False)
+    inside = (frequency >= band[0]) & (frequency <= band[1])
+    frequency = frequency[inside]
+    return frequency, np.maximum(density[inside] - np.interp(frequency, bins, background), 0)
+
+
+def _quantiles(frequency: Power, density: Power, shares: tuple[float, ...]) -> list[float]:
+    total = np.cumsum(density)
+    return [float(np.interp(share * total[-1], total, frequency)) for share in shares]
+
+
+def _mean_frequency(frequency: Power, density: Power) -> float:
+    return float(np.sum(frequency * density) / np.sum(density))
+
+
+def _rhythm(envelope: Power, sr: int, rates: tuple[float, float]) -> tuple[float, float]:
+    """Rate of the strongest periodicity of an envelope, and how far it stands out."""
+    n_fft = max(2**15, scipy.fft.next_fast_len(envelope.size, real=True))
+    spectrum = np.abs(scipy.fft.rfft((envelope - envelope.mean()) * np.hanning(envelope.size), n_fft))
+    rate = scipy.fft.rfftfreq(n_fft, 1 / sr)
+    inside = (rate >= rates[0]) & (rate <= rates[1])
+    best = int(spectrum[inside].argmax())
+    return float(rate[inside][best]), float(spectrum[inside][best] / np.median(spectrum[inside]))

@@ -1,0 +1,139 @@
+"""Results that a reader may not be able to compute: small tables, kept with where they came from.
+
+A table is a CSV file in the folder `stored` of this package. Lines that start with ``#`` come before it and say where
+it came from, a key and a JSON value each. One key, `definition`, is what the table is a result of, in full; a chapter that
+shows the table states its own definition, and a table of another one is refused. So a stale table fails the build.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FOLDER", "Stored", "check_same", "load", "save"]
+
+FOLDER = Path(__file__).parent / "stored"
+"""Where the tables are."""
+
+
+class Stored(NamedTuple):
+    """A stored table, and where it came from."""
+
+    table: "pd.DataFrame"
+    provenance: Mapping[str, Any]
+
+
+def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FOLDER, **provenance: Any) -> Path:
+    """Store a table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, and of its file without the suffix.
+    table : DataFrame
+        What to store; floating-point numbers are rounded to seven digits.
+    definition : str
+        What the table is a result of: everything that it depends on, as text.
+    folder : Path
+        Where to; the package's own folder by default.
+    **provenance
+        Where it came from: seed, counts, hash of a list of files. The version of this library is added.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Notes
+    -----
+    Chapters 3.3, *Results*, and *On real sound*.
+    """
+    from pcenlib import __version__
+
+    header = {"definition": definition, "pcenlib": __version__, **provenance}
+    path = folder / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"# {key}: {json.dumps(value)}\n" for key, value in header.items())
+        table.to_csv(file, index=False, float_format="%.7g", lineterminator="\n")
+    part.replace(path)
+    return path
+
+
+def load(name: str, *, definition: str | None = None, folder: Path = FOLDER) -> Stored:
+    """A stored table, unless it is a result of something else.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table.
+    definition : str, optional
+        What the table should be a result of.
+    folder : Path
+        Where from.
+
+    Returns
+    -------
+    Stored
+
+    Notes
+    -----
+    Chapters 3.3, *Results*, and *On real sound*.
+    """
+    import pandas as pd
+
+    path = folder / f"{name}.csv"
+    with path.open(encoding="utf-8") as file:
+        lines = file.readlines()
+    n_header = next((i for i, line in enumerate(lines) if not line.startswith("# ")), len(lines))
+    pairs = (line[2:].split(": ", 1) for line in lines[:n_header])
+    provenance = {key: json.loads(value) for key, value in pairs}
+    if "definition" not in provenance:
+        raise ValueError(f"{path} must say what it is a result of, in a line that starts with '# definition: '")
+    if definition is not None and provenance["definition"] != definition:
+        raise ValueError(
+            f"{path} is stale: it is a result of {provenance['definition']!r}, not of {definition!r}; compute it again"
+        )
+    return Stored(pd.read_csv(path, skiprows=n_header), provenance)
+
+
+def check_same(
+    name: str, old: "pd.DataFrame", new: "pd.DataFrame", *, keys: Sequence[str], tolerances: Mapping[str, float]
+) -> None:
+    """Raise ValueError unless a table that was stored and one that was computed now agree.
+
+    Parameters
+    ----------
+    name : str
+        Name of the stored table, for the error.
+    old, new : DataFrame
+        The two tables.
+    keys : sequence of str
+        Columns that tell the rows apart; both tables must have the same rows.
+    tolerances : mapping of str to float
+        Columns to compare, and by how much they may differ, relative to the larger of the value and 1.
+
+    Notes
+    -----
+    Chapters 3.3, *Results*, and *On real sound*. Definitions say what was to be done; this says whether it still is.
+    """
+    both = old.merge(new, on=list(keys), how="outer", suffixes=("_old", "_new"), indicator=True)
+    alone = both[both["_merge"] != "both"]
+    if len(alone):
+        raise ValueError(f"stored table {name} is stale: it does not have the same rows, {alone[list(keys)].iloc[0]}")
+    for column, tolerance in tolerances.items():
+        a, b = (both[f"{column}{suffix}"].to_numpy(dtype=float) for suffix in ("_old", "_new"))
+        with np.errstate(invalid="ignore"):
+            off = ~((a == b) | (np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))))
+        if off.any():
+            place = both.loc[off, list(keys)].iloc[0].to_dict()
+            raise ValueError(
+                f"stored table {name} is stale: {column} was {a[off][0]:g} and is {b[off][0]:g} at {place}; "
+                "compute it again"
+            )
