@@ -4,6 +4,7 @@ Distances are metres, frequencies hertz, attenuations decibels.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,11 @@ __all__ = [
     "atmospheric_absorption",
     "foliage_loss",
     "propagate",
+    "propagate_in_sea",
     "reflect",
     "relaxation_frequencies",
     "reverberate",
+    "seawater_absorption",
     "spreading_loss",
 ]
 
@@ -31,12 +34,15 @@ FOLIAGE_SHORT = (0, 0, 1, 1, 1, 1, 2, 3)
 FOLIAGE_LONG = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.09, 0.12)
 
 
-def spreading_loss(distance: npt.ArrayLike, *, reference: float = 1.0) -> npt.NDArray[np.float64]:
-    r"""Level lost by a spherical wave between the reference distance and a farther one.
+def spreading_loss(
+    distance: npt.ArrayLike, *, reference: float = 1.0, exponent: float = 2.0
+) -> npt.NDArray[np.float64]:
+    r"""Level lost between the reference distance and a farther one, because the same energy fills more room.
 
-    .. math:: 20 \log_{10} \frac{d}{d_\mathrm{ref}}
+    .. math:: 10\, n \log_{10} \frac{d}{d_\mathrm{ref}}
 
-    that is, a pressure in proportion to 1/d (section 2.1): 6 dB for each doubling.
+    A spherical wave has n = 2, a pressure in proportion to 1/d (section 2.1): 6 dB for each doubling. Between the
+    surface and the floor of a shallow sea, a wave that has become cylindrical has n = 1.
 
     Parameters
     ----------
@@ -44,6 +50,8 @@ def spreading_loss(distance: npt.ArrayLike, *, reference: float = 1.0) -> npt.ND
         Distance from the source, in metres; positive.
     reference : float
         Distance at which the loss is 0 dB, in metres.
+    exponent : float
+        Power n of the distance with which intensity falls.
 
     Returns
     -------
@@ -52,13 +60,14 @@ def spreading_loss(distance: npt.ArrayLike, *, reference: float = 1.0) -> npt.ND
 
     Notes
     -----
-    Chapter 2.1, *Averaged spectral flux*.
+    Chapters 2.1, *Averaged spectral flux*, and 4.1, *Data and spectrograms*.
     """
     check_range("reference", reference, 0, open_low=True)
+    check_range("exponent", exponent, 0)
     distance = np.asarray(distance, dtype=np.float64)
     if not np.all(np.isfinite(distance) & (distance > 0)):
         raise ValueError("distance must be finite and positive, in metres")
-    return 20 * np.log10(distance / reference)
+    return 10 * exponent * np.log10(distance / reference)
 
 
 def atmospheric_absorption(
@@ -211,17 +220,118 @@ def propagate(
     Chapters 1, 2.1, 2.2 and 3.1. Absorption is applied as a filter of zero phase: its own delays, of the order of
     microseconds, are far below one frame.
     """
-    x = check_waveform(x)
-    check_range("sr", sr, 0, open_low=True)
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
+
+    def loss(frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity, pressure=pressure)
+        spreading = spreading_loss(distance, reference=reference)
+        return spreading + air * (distance - reference) + foliage_loss(frequency, path=foliage)
+
+    return _attenuated(x, sr, loss)
+
+
+def seawater_absorption(
+    frequency: npt.ArrayLike,
+    *,
+    temperature: float = 8.0,
+    salinity: float = 32.0,
+    depth: float = 0.03,
+    acidity: float = 8.0,
+) -> npt.NDArray[np.float64]:
+    """Absorption of a pure tone by sea water, Ainslie and McColm (1998).
+
+    Boric acid, magnesium sulphate and pure water each take up sound; below 1 kHz hardly any is taken up at all.
+
+    Parameters
+    ----------
+    frequency : array_like
+        Frequency in hertz; non-negative.
+    temperature : float
+        In degrees Celsius, from -6 to 35.
+    salinity : float
+        In parts per thousand, from 5 to 50.
+    depth : float
+        In kilometres, from 0 to 7.
+    acidity : float
+        pH, from 7.7 to 8.3.
+
+    Returns
+    -------
+    ndarray
+        Attenuation coefficient in dB/m.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*. The defaults are those of a shallow bay in spring; the ranges, those for which
+    the formula was fitted.
+    """
+    check_range("temperature", temperature, -6, 35)
+    check_range("salinity", salinity, 5, 50)
+    check_range("depth", depth, 0, 7)
+    check_range("acidity", acidity, 7.7, 8.3)
+    frequency = np.asarray(frequency, dtype=np.float64)
+    if not np.all(np.isfinite(frequency) & (frequency >= 0)):
+        raise ValueError("frequency must be finite and non-negative, in hertz")
+    squared = (frequency / 1000) ** 2
+    boron = 0.78 * math.sqrt(salinity / 35) * math.exp(temperature / 26)
+    magnesium = 42 * math.exp(temperature / 17)
+    decibels_per_kilometre = squared * (
+        0.106 * boron / (boron**2 + squared) * math.exp((acidity - 8) / 0.56)
+        + 0.52 * (1 + temperature / 43) * (salinity / 35) * magnesium / (magnesium**2 + squared) * math.exp(-depth / 6)
+        + 0.00049 * math.exp(-(temperature / 27 + depth / 17))
+    )
+    return decibels_per_kilometre / 1000
+
+
+def propagate_in_sea(
+    x: npt.ArrayLike, sr: int, distance: float, *, exponent: float = 1.5, reference: float = 1.0
+) -> npt.NDArray[np.float64]:
+    """A waveform as it arrives at a distance under water: weaker by spreading, hardly duller by absorption.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., sample)
+        Waveform at the reference distance.
+    sr : int
+        Samples per second.
+    distance : float
+        Distance to the sensor in metres, at least `reference`.
+    exponent : float
+        Power of the distance with which intensity falls, as for `spreading_loss`: 2 in deep water, 1 far out in
+        shallow water, 1.5 as a practical mean of both.
+    reference : float
+        Distance at which `x` was heard, in metres.
+
+    Returns
+    -------
+    ndarray, shape (..., sample)
+        Waveform at the sensor, without the time of travel.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    check_range("reference", reference, 0, open_low=True)
+    check_range("distance", distance, reference)
+
+    def loss(frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        spreading = spreading_loss(distance, reference=reference, exponent=exponent)
+        return spreading + seawater_absorption(frequency) * (distance - reference)
+
+    return _attenuated(x, sr, loss)
+
+
+def _attenuated(
+    x: npt.ArrayLike, sr: int, loss: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+) -> npt.NDArray[np.float64]:
+    """A waveform (..., sample) weaker by so many dB at each frequency, through a filter of zero phase."""
+    x = check_waveform(x)
+    check_range("sr", sr, 0, open_low=True)
     # Completed with zeros to twice its length: what the filter spreads past one end must not enter at the other.
     n_fft = scipy.fft.next_fast_len(2 * x.shape[-1], real=True)
-    frequency = scipy.fft.rfftfreq(n_fft, 1 / sr)
-    absorption = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity, pressure=pressure)
-    loss = spreading_loss(distance, reference=reference) + absorption * (distance - reference)
-    loss = loss + foliage_loss(frequency, path=foliage)
-    return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * 10 ** (-loss / 20), n_fft)[..., : x.shape[-1]]
+    gain = 10 ** (-loss(scipy.fft.rfftfreq(n_fft, 1 / sr)) / 20)
+    return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * gain, n_fft)[..., : x.shape[-1]]
 
 
 def reflect(

@@ -5,6 +5,7 @@ of 1, and the drops and clicks of intermittent ones peak around 1; levels are se
 """
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from pcenlib._checks import check_range
 
 __all__ = [
     "Nighthawk",
+    "Ship",
+    "UpCall",
     "clicks",
     "insects",
     "modulated_noise",
@@ -23,10 +26,16 @@ __all__ = [
     "noise_burst",
     "pulsation",
     "rain",
+    "sea_noise",
+    "ship_noise",
+    "ships",
+    "up_call",
+    "up_calls",
     "wind",
 ]
 
 Waveform = npt.NDArray[np.float64]
+Caller = TypeVar("Caller", "Nighthawk", "UpCall")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,10 +109,10 @@ def nighthawks(n_birds: int, rng: np.random.Generator) -> list[Nighthawk]:
     return [_varied(Nighthawk(), rng, BETWEEN_BIRDS, LEVELS_BETWEEN_BIRDS) for _ in range(n_birds)]
 
 
-def _varied(bird: Nighthawk, rng: np.random.Generator, spread: dict[str, float], level_spread: float) -> Nighthawk:
-    """A bird, or a call, that differs from another by so much."""
-    changed = {name: getattr(bird, name) * np.exp(sd * rng.standard_normal()) for name, sd in spread.items()}
-    return replace(bird, level=bird.level + level_spread * rng.standard_normal(), **changed)
+def _varied(caller: Caller, rng: np.random.Generator, spread: dict[str, float], level_spread: float) -> Caller:
+    """A caller, or a call, that differs from another by so much."""
+    changed = {name: getattr(caller, name) * np.exp(sd * rng.standard_normal()) for name, sd in spread.items()}
+    return replace(caller, level=caller.level + level_spread * rng.standard_normal(), **changed)
 
 
 def nighthawk_call(sr: int, rng: np.random.Generator, *, bird: Nighthawk | None = None) -> Waveform:
@@ -173,12 +182,12 @@ def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0
     check_range("sr", sr, 0, open_low=True)
     check_range("slope", slope, -np.inf)
     check_range("fmin", fmin, 0, sr / 2, open_low=True)
-    white = rng.standard_normal(n_samples)
-    if slope == 0:
-        return white / np.sqrt(np.mean(white**2))
-    octaves = np.log2(np.maximum(scipy.fft.rfftfreq(n_samples, 1 / sr), fmin) / fmin)
-    coloured = scipy.fft.irfft(scipy.fft.rfft(white) * 10 ** (slope * octaves / 20), n_samples)
-    return coloured / np.sqrt(np.mean(coloured**2))
+    n_fft = n_samples if slope == 0 else scipy.fft.next_fast_len(n_samples, real=True)
+    x = rng.standard_normal(n_fft)
+    if slope != 0:
+        octaves = np.log2(np.maximum(scipy.fft.rfftfreq(n_fft, 1 / sr), fmin) / fmin)
+        x = scipy.fft.irfft(scipy.fft.rfft(x) * 10 ** (slope * octaves / 20), n_fft)[:n_samples]
+    return x / np.sqrt(np.mean(x**2))
 
 
 def noise_burst(
@@ -463,3 +472,266 @@ def insects(
             x[at] += strength * envelope[at - first] * tone
         begin += rng.normal(1, 0.05) / rate
     return x
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpCall:
+    """An up-call of a North Atlantic right whale (*Eubalaena glacialis*).
+
+    The defaults are the medians of the calls of the Marinexplore and Cornell challenge (2013), and the spreads of
+    `up_calls` are theirs. Chapter 4.1 has the table.
+
+    Parameters
+    ----------
+    start, end : float
+        Frequency at the beginning and at the end, in hertz.
+    duration : float
+        In seconds.
+    curvature : float
+        The frequency rises as this power of time; 1 is a straight line, above it the rise comes late.
+    harmonic : float
+        Level of the second harmonic below the first, in dB.
+    level : float
+        Source level, in dB re 1 µPa at one metre.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*. The source level is the highest that Parks and Tyack (2005) measured for tonal
+    calls, 137 to 162 dB.
+    """
+
+    start: float = 103.0
+    end: float = 215.0
+    duration: float = 0.88
+    curvature: float = 1.5
+    harmonic: float = -20.0
+    level: float = 162.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "duration", "curvature"):
+            check_range(name, getattr(self, name), 0, open_low=True)
+        for name in ("harmonic", "level"):
+            check_range(name, getattr(self, name), -np.inf)
+
+
+UP_CALL_SPREAD = {"start": 0.2, "end": 0.15, "duration": 0.25, "curvature": 0.3}
+UP_CALL_LEVELS = 4.0
+
+
+def up_calls(n_calls: int, rng: np.random.Generator) -> list[UpCall]:
+    """Calls that differ as recorded ones do; each rises by at least half an octave.
+
+    Parameters
+    ----------
+    n_calls : int
+        How many.
+    rng : numpy.random.Generator
+        Source of the differences.
+
+    Returns
+    -------
+    list of UpCall
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    check_range("n_calls", n_calls, 1)
+    typical = UpCall()
+    calls = []
+    for _ in range(n_calls):
+        varied = {
+            name: getattr(typical, name) * np.exp(sd * rng.standard_normal()) for name, sd in UP_CALL_SPREAD.items()
+        }
+        varied["end"] = max(varied["end"], np.sqrt(2) * varied["start"])
+        calls.append(UpCall(level=typical.level + UP_CALL_LEVELS * rng.standard_normal(), **varied))
+    return calls
+
+
+def up_call(call: UpCall, sr: int) -> Waveform:
+    """The waveform of an up-call: a tone that rises, with its second harmonic, swelling and fading.
+
+    Parameters
+    ----------
+    call : UpCall
+        What it sounds like.
+    sr : int
+        Samples per second, more than four times its highest frequency.
+
+    Returns
+    -------
+    ndarray
+        The call, with a peak of about 1.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    check_range("sr", sr, 4 * max(call.start, call.end))
+    time = np.arange(round(call.duration * sr)) / sr
+    progress = time / call.duration
+    # The integral of the frequency start + (end - start) progress^curvature.
+    rise = (call.end - call.start) * call.duration * progress ** (call.curvature + 1) / (call.curvature + 1)
+    phase = 2 * np.pi * (call.start * time + rise)
+    tone = np.sin(phase) + 10 ** (call.harmonic / 20) * np.sin(2 * phase)
+    return np.clip(np.minimum(progress, 1 - progress) / 0.15, 0, 1) * tone
+
+
+def sea_noise(n_samples: int, sr: int, rng: np.random.Generator, *, level: float, slope: float = -5.0) -> Waveform:
+    """Ambient noise of the sea, as a spectral level at 100 Hz and its slope.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    rng : numpy.random.Generator
+        Source of the noise.
+    level : float
+        Power spectral density at 100 Hz, in dB re 1 µPa²/Hz; 60 in a calm sea without ships, 90 near shipping lanes
+        (Wenz, 1962).
+    slope : float
+        Change of the density, in dB an octave.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Pressure in micropascals.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    x = noise(n_samples, sr, rng, slope=slope)
+    return x * np.sqrt(10 ** (level / 10) / _density(100.0, sr, slope))
+
+
+def _density(frequency: float, sr: int, slope: float, fmin: float = 20.0) -> float:
+    """Power spectral density, in 1/Hz, of `noise`, which has a power of 1."""
+    everywhere = np.append(np.linspace(0, sr / 2, 4097), frequency)
+    shape = 10 ** (slope * np.log2(np.maximum(everywhere, fmin) / fmin) / 10)
+    return float(shape[-1] / (shape[:-1].mean() * sr / 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ship:
+    """A ship that passes: cavitation noise modulated by its propeller, tones, and transients.
+
+    Parameters
+    ----------
+    shaft_rate : float
+        Rotations a second: 2 to 20 are 120 to 1200 a minute (section 4.2).
+    blades : int
+        Blades of the propeller.
+    depth : float
+        How deep shaft and blades modulate the noise, in [0, 1].
+    slope : float
+        Change of the noise's power spectral density, in dB an octave.
+    tones : float
+        Level of the strongest tone, at a multiple of the blade rate, over the noise in a band of 8 Hz, in dB.
+    transients : float
+        How many clanks and slams come in a second.
+    closest, speed : float
+        Distance at the closest point of approach in metres, and speed in m/s.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+
+    shaft_rate: float = 3.0
+    blades: int = 4
+    depth: float = 0.5
+    slope: float = -4.0
+    tones: float = 10.0
+    transients: float = 0.05
+    closest: float = 50.0
+    speed: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name in ("shaft_rate", "blades", "closest", "speed"):
+            check_range(name, getattr(self, name), 0, open_low=True)
+        check_range("depth", self.depth, 0, 1)
+        check_range("transients", self.transients, 0)
+
+
+def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
+    """Ships that differ as recorded ones do.
+
+    Parameters
+    ----------
+    n_ships : int
+        How many.
+    rng : numpy.random.Generator
+        Source of the differences.
+
+    Returns
+    -------
+    list of Ship
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*: slopes, modulation rates and tones have the spread of the passages of
+    DeepShip (Irfan et al., 2021); shaft rates are spread evenly in octaves over those of the paper.
+    """
+    check_range("n_ships", n_ships, 1)
+    return [
+        Ship(
+            shaft_rate=float(2 * 10 ** rng.uniform(0, 1)),
+            blades=int(rng.integers(3, 6)),
+            depth=float(rng.uniform(0.1, 0.9)),
+            slope=float(rng.normal(-3.8, 1.5)),
+            tones=float(rng.uniform(5, 13)),
+            transients=float(10 ** rng.uniform(-2, -0.7)),
+            closest=float(rng.uniform(20, 80)),
+            speed=float(rng.uniform(2, 8)),
+        )
+        for _ in range(n_ships)
+    ]
+
+
+# Number of multiples of the blade rate at which a ship has a tone.
+TONES = 8
+
+
+def ship_noise(n_samples: int, sr: int, rng: np.random.Generator, *, ship: Ship) -> Waveform:
+    r"""A ship passing by.
+
+    .. math:: g(t)\, m(t)\, \mathrm{noise}(t) + \mathrm{tones} + \mathrm{transients},\quad
+              m(t) = 1 + \mathrm{depth}\,\bigl(0.7 \cos 2\pi f_\mathrm{blade} t + 0.3 \cos 2\pi f_\mathrm{shaft} t\bigr)
+
+    with a gain g in proportion to one over the distance, which is smallest halfway through.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    rng : numpy.random.Generator
+        Source of noise, phases and transients.
+    ship : Ship
+        Who passes.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Sound with a root mean square of 1.
+
+    Notes
+    -----
+    Chapters 4.1, *Data and spectrograms*, and *Ship noise as an amplitude modulation*.
+    """
+    time = np.arange(n_samples) / sr
+    blade_rate = ship.shaft_rate * ship.blades
+    blade, shaft = rng.uniform(0, 2 * np.pi, 2)
+    modulation = 0.7 * np.cos(2 * np.pi * blade_rate * time + blade)
+    modulation += 0.3 * np.cos(2 * np.pi * ship.shaft_rate * time + shaft)
+    x = (1 + ship.depth * modulation) * noise(n_samples, sr, rng, slope=ship.slope)
+    weaker = rng.exponential(6.0, TONES)  # than the strongest, in dB
+    for order, level in enumerate(ship.tones - (weaker - weaker.min()), start=1):
+        frequency = order * blade_rate
+        power = 8 * _density(frequency, sr, ship.slope) * 10 ** (level / 10)
+        if frequency < sr / 2:
+            x += np.sqrt(2 * power) * np.cos(2 * np.pi * frequency * time + rng.uniform(0, 2 * np.pi))
+    x += clicks(n_samples, sr, rng, rate=ship.transients, decay=0.02, spread=8.0)
+    along = ship.speed * (time - time[-1] / 2)
+    x *= ship.closest / np.hypot(ship.closest, along)
+    return x / np.sqrt(np.mean(x**2))

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pcenlib.datasets.nighthawk import Night, SimulatedNighthawk
+from pcenlib.datasets.right_whale import Sea, SimulatedRightWhale
 from pcenlib.datasets.sounds import Clip, Sound
 
-__all__ = ["Clip", "DataSet", "Night", "SimulatedNighthawk", "Sound"]
+__all__ = ["Clip", "DataSet", "Night", "Sea", "SimulatedNighthawk", "SimulatedRightWhale", "Sound"]
 
 
 class DataSet(Protocol):

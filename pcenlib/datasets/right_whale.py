@@ -1,0 +1,205 @@
+"""The experiment of section 4 on simulated sound: right whales within 20 km of a sensor, and ninety ships.
+
+Pressures are in micropascals over `FULL_SCALE`, so that the levels of all sounds are decibels re 1 µPa.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib import sources
+from pcenlib._checks import check_range
+from pcenlib.acoustics import propagate_in_sea, reverberate
+from pcenlib.datasets.sounds import Clip, Sound
+
+__all__ = ["Sea", "SimulatedRightWhale"]
+
+Waveform = npt.NDArray[np.float64]
+
+SR = 2000
+# Pressure of the largest sample, in micropascals: 170 dB.
+FULL_SCALE = 10.0 ** (170 / 20)
+# Seconds of sound before each clip: the slowest background of section 4 forgets within one.
+LEAD = 4.0
+# Which random numbers a generator gives out.
+DAYS, CALLS, CLIPS, LENGTHS, SHIPS = range(5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sea:
+    """The way of the sound, and the noise around the sensor; levels in dB re 1 µPa.
+
+    Parameters
+    ----------
+    exponent : float
+        Power of the distance with which intensity falls, as for `acoustics.propagate_in_sea`.
+    reverberation : float, optional
+        Distance in metres at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
+        grows with the square of the distance. None for a sea that scatters nothing.
+    decay_time : float
+        Time in which the scattered sound falls by 60 dB, in seconds.
+    ambient : float
+        Power spectral density of the ambient noise at 100 Hz, in dB re 1 µPa²/Hz, on a usual day.
+    ambient_days, ambient_clips : float
+        Standard deviation of that level from day to day, and from clip to clip, in dB.
+    traffic : float
+        Share of the clips in which a ship passes, on a usual day; some days have none, some twice as much.
+    ship : float
+        Level of a passing ship over the ambient noise, in dB; it varies by 6 dB.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+
+    exponent: float = 1.6
+    reverberation: float | None = 5000.0
+    decay_time: float = 1.5
+    ambient: float = 82.0
+    ambient_days: float = 3.0
+    ambient_clips: float = 3.0
+    traffic: float = 0.2
+    ship: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.reverberation is not None:
+            check_range("reverberation", self.reverberation, 0, open_low=True)
+        check_range("decay_time", self.decay_time, 0, open_low=True)
+        check_range("traffic", self.traffic, 0, 1)
+        for name in ("ambient_days", "ambient_clips"):
+            check_range(name, getattr(self, name), 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedRightWhale:
+    """Up-calls in bins of one kilometre on five days, and the passages of ninety ships.
+
+    The counterpart of CCB18 and ShipsEar (section 4).
+
+    Parameters
+    ----------
+    seed : int
+        What everything random depends on.
+    n_bins : int
+        Number of bins; clips are labelled with the middle of theirs, 500 m, 1500 m and so on.
+    n_calls : int
+        Number of calls in each bin on each day.
+    n_days : int
+        Number of days, which differ in ambient noise and traffic.
+    n_ships : int
+        Number of recordings of ships.
+    duration : float
+        Of all recordings together, in seconds.
+    modulated : bool
+        Whether propellers modulate the noise of the ships.
+    transients : bool
+        Whether clanks and slams come from the ships.
+    sea : Sea
+        Propagation and ambient noise.
+
+    Notes
+    -----
+    Chapters 4.1, *Data and spectrograms*, and 4.2, *Results*.
+    """
+
+    seed: int = 0
+    n_bins: int = 20
+    n_calls: int = 12
+    n_days: int = 5
+    n_ships: int = 90
+    duration: float = 189 * 60.0
+    modulated: bool = True
+    transients: bool = True
+    sea: Sea = field(default_factory=Sea)
+
+    clip_duration = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("seed", "n_bins", "n_calls", "n_days", "n_ships"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "seed" else 1):
+                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        check_range("duration", self.duration, 10.0 * self.n_ships)
+
+    @property
+    def clips(self) -> list[Clip]:
+        """Every clip: all days of the first bin, then of the second, and so on."""
+        return [
+            Clip(f"call {call:02d} of day {1 + day} at {bin_:02d} km", 1000.0 * bin_ + 500, f"day {1 + day}")
+            for bin_ in range(self.n_bins)
+            for day in range(self.n_days)
+            for call in range(self.n_calls)
+        ]
+
+    @property
+    def recordings(self) -> list[str]:
+        """Names of the ships' recordings."""
+        return [f"ship {ship:02d}" for ship in range(self.n_ships)]
+
+    def call(self, clip: Clip) -> tuple[sources.UpCall, float, float]:
+        """What a call sounds like at one metre, its distance in metres, and its onset in the clip, in seconds."""
+        rng = self._rng(CALLS, *_numbers(clip.name))
+        (call,) = sources.up_calls(1, rng)
+        call = replace(call, duration=min(call.duration, 1.5))
+        distance = max(100.0, clip.distance + rng.uniform(-500, 500))
+        # Centred, but for an annotator's inaccuracy.
+        return call, distance, float((self.clip_duration - call.duration) / 2 + rng.uniform(-0.2, 0.2))
+
+    def clip(self, clip: Clip) -> Sound:
+        """Sound of a clip: the call as it arrives, in the noise of its day, perhaps with a ship."""
+        day, call_number, bin_ = _numbers(clip.name)
+        rng = self._rng(CLIPS, day, call_number, bin_)
+        ambient, traffic = self._day(day)
+        call, distance, onset = self.call(clip)
+        x = sources.up_call(call, SR) * np.sqrt(2) * 10 ** (call.level / 20)
+        x = propagate_in_sea(x, SR, distance, exponent=self.sea.exponent)
+        if self.sea.reverberation is not None:
+            ratio = 20 * np.log10(distance / self.sea.reverberation)
+            x = reverberate(x, SR, rng, ratio=ratio, decay_time=self.sea.decay_time)
+            x /= np.sqrt(1 + 10 ** (ratio / 10))  # the spreading loss is that of all energy, straight and scattered
+        n_samples = round((LEAD + self.clip_duration) * SR)
+        level = ambient + self.sea.ambient_clips * rng.standard_normal()
+        total = sources.sea_noise(n_samples, SR, rng, level=level)
+        if rng.random() < traffic:
+            gain = np.sqrt(np.mean(total**2)) * 10 ** (rng.normal(self.sea.ship, 6.0) / 20)
+            total += gain * sources.ship_noise(n_samples, SR, rng, ship=sources.ships(1, rng)[0])
+        begin = round((LEAD + onset) * SR)
+        end = min(n_samples, begin + x.size)
+        total[begin:end] += x[: end - begin]
+        return Sound(total / FULL_SCALE, SR, LEAD)
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a ship's passage, far above the ambient noise."""
+        number = int(name.split()[1])
+        ship = sources.ships(self.n_ships, self._rng(SHIPS))[number]
+        ship = replace(
+            ship,
+            depth=ship.depth if self.modulated else 0.0,
+            transients=ship.transients if self.transients else 0.0,
+        )
+        x = sources.ship_noise(round(self._durations()[number] * SR), SR, self._rng(SHIPS, number), ship=ship)
+        return Sound(x * 10 ** (150 / 20) / FULL_SCALE, SR)
+
+    def _durations(self) -> Waveform:
+        """Lengths of the recordings in seconds: of all sizes above ten seconds, and together the duration."""
+        shares = np.exp(0.6 * self._rng(LENGTHS).standard_normal(self.n_ships))
+        spare = self.duration - 10.0 * self.n_ships
+        ends = np.round(SR * np.cumsum(10.0 + spare * shares / shares.sum()))
+        return np.diff(ends, prepend=0.0) / SR
+
+    def _day(self, day: int) -> tuple[float, float]:
+        """Level of the ambient noise, and share of clips with a ship, on a day."""
+        rng = self._rng(DAYS, day)
+        ambient = self.sea.ambient + self.sea.ambient_days * rng.standard_normal()
+        return float(ambient), float(min(1.0, self.sea.traffic * rng.uniform(0, 2)))
+
+    def _rng(self, *purpose: int) -> np.random.Generator:
+        """A generator of its own for each thing, so that it does not matter who makes what, and when."""
+        return np.random.default_rng([self.seed, *purpose])
+
+
+def _numbers(name: str) -> tuple[int, int, int]:
+    """Day, call and bin in a name that this data set gave."""
+    _, call, _, _, day, _, bin_, _ = name.split()
+    return int(day), int(call), int(bin_)
