@@ -1,8 +1,8 @@
 """Results that a reader may not be able to compute: small tables, kept with where they came from.
 
 A table is a CSV file in the folder `stored` of this package. Lines that start with ``#`` come before it and say where
-it came from, a key and a JSON value each. One key, `definition`, is what the table is a result of, in full; a chapter that
-shows the table states its own definition, and a table of another one is refused. So a stale table fails the build.
+it came from, a key and a JSON value each. One key, `definition`, is what the table is a result of, in full; a chapter
+that shows the table states its own definition, and a table of another one is refused. So a stale table fails the build.
 """
 
 import json
