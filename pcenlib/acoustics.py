@@ -184,7 +184,7 @@ def propagate(
     foliage: float = 0.0,
     reference: float = 1.0,
 ) -> npt.NDArray[np.float64]:
-    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption.
+    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption and leaves.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def propagate(
     temperature, humidity, pressure : float
         Weather, as for `atmospheric_absorption`.
     foliage : float
-        Metres of the way that lead through dense foliage, as for `foliage_loss`.
+        Metres of the way that lead through dense foliage, as for `foliage_loss`; at most `distance`.
     reference : float
         Distance at which `x` was heard, in metres.
 
@@ -215,6 +215,7 @@ def propagate(
     check_range("sr", sr, 0, open_low=True)
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
+    check_range("foliage", foliage, 0, distance)
     # Completed with zeros to twice its length: what the filter spreads past one end must not enter at the other.
     n_fft = scipy.fft.next_fast_len(2 * x.shape[-1], real=True)
     frequency = scipy.fft.rfftfreq(n_fft, 1 / sr)

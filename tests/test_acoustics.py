@@ -272,6 +272,9 @@ def test_bad_waveforms_are_refused(x):
         ("distance", np.inf),
         ("distance", np.nan),
         ("humidity", 0),
+        ("foliage", -1),
+        ("foliage", 11),
+        ("foliage", np.nan),
     ],
 )
 def test_bad_propagation_is_refused(name, value):
