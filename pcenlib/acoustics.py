@@ -193,7 +193,7 @@ def propagate(
     foliage: float = 0.0,
     reference: float = 1.0,
 ) -> npt.NDArray[np.float64]:
-    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption.
+    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption and leaves.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def propagate(
     temperature, humidity, pressure : float
         Weather, as for `atmospheric_absorption`.
     foliage : float
-        Metres of the way that lead through dense foliage, as for `foliage_loss`.
+        Metres of the way that lead through dense foliage, as for `foliage_loss`; at most `distance`.
     reference : float
         Distance at which `x` was heard, in metres.
 
@@ -222,6 +222,7 @@ def propagate(
     """
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
+    check_range("foliage", foliage, 0, distance)
 
     def loss(frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity, pressure=pressure)

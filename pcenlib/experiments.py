@@ -334,16 +334,6 @@ def _check_complete(outcome: Outcome[Any]) -> None:
         raise OSError(f"the data set must be complete: {outcome}")
 
 
-def _released_bands(setting: Setting, first: int, last: int) -> dict[str, Any]:
-    """Fields of a setting with bands `first` to `last` alone: the same triangles, for they are equally spaced."""
-    step = (2595 * math.log10((1 + setting.fmax / 700) / (1 + setting.fmin / 700))) / (setting.n_bands + 1)
-
-    def foot(band: int) -> float:
-        return 700 * ((1 + setting.fmin / 700) * 10 ** (band * step / 2595) - 1)
-
-    return {"n_bands": last - first + 1, "fmin": foot(first), "fmax": foot(last + 2)}
-
-
 NIGHTHAWK_PAPER = Protocol(setting=NIGHTHAWK, minimum_subtracted=True, skip_recording=round(0.5 / NIGHTHAWK.hop))
 """Section 3 as it is written.
 
@@ -353,11 +343,10 @@ is left out.
 
 NIGHTHAWK_RELEASED = Protocol(
     setting=replace(
-        NIGHTHAWK,
+        NIGHTHAWK.with_bands(15, 89),
         power=2,
         # librosa's time_constant=0.1 is a cut-off period 2 pi times as long.
         s=smoothing_coefficient(2 * math.pi * 0.1, hop=NIGHTHAWK.hop),
-        **_released_bands(NIGHTHAWK, 15, 89),
     ),
     background="including",
     start=2.0**-62,  # 1, for waveforms multiplied by 2^31 and squared

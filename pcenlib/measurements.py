@@ -4,6 +4,7 @@ A call is the loudest sound of a clip within a band. Everything is measured on w
 taken from the sound before it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy.typing as npt
 import scipy.fft
 
 from pcenlib._checks import check_range, check_waveform
+from pcenlib.spectrogram import Setting, spectrogram
 
-__all__ = ["CallMeasurements", "measure_call"]
+__all__ = ["CallMeasurements", "SweepMeasurements", "measure_call", "measure_sweep"]
 
 Power = npt.NDArray[np.float64]
 
@@ -157,3 +159,111 @@ def _rhythm(envelope: Power, sr: int, rates: tuple[float, float]) -> tuple[float
     inside = (rate >= rates[0]) & (rate <= rates[1])
     best = int(spectrum[inside].argmax())
     return float(rate[inside][best]), float(spectrum[inside][best] / np.median(spectrum[inside]))
+
+
+class SweepMeasurements(NamedTuple):
+    """Measurements of one tone that rises; times in seconds, frequencies in hertz, levels in decibels."""
+
+    onset: float
+    """When it begins."""
+    duration: float
+    """How long it lasts."""
+    start: float
+    """Its frequency at the beginning."""
+    end: float
+    """Its frequency at the end."""
+    curvature: float
+    """The power of time with which the frequency rises."""
+    contrast: float
+    """Mean level along the sweep, over the median of each frequency."""
+    harmonic: float
+    """The same along twice its frequency, less the contrast."""
+
+
+def measure_sweep(
+    x: npt.ArrayLike,
+    sr: int,
+    *,
+    starts: npt.ArrayLike,
+    ends: npt.ArrayLike,
+    durations: npt.ArrayLike,
+    curvatures: npt.ArrayLike,
+    win_length: int = 256,
+) -> SweepMeasurements:
+    r"""Find the rising tone that fits a clip best.
+
+    Along each candidate
+
+    .. math:: f(t) = \mathrm{start} + (\mathrm{end} - \mathrm{start})\,(t / \mathrm{duration})^{\mathrm{curvature}}
+
+    at each onset, the level over the median of each frequency is averaged, between -5 and 20 dB, so that neither one
+    loud moment nor one gap decides. The best has the largest average times the square root of its duration, for the
+    average over a long stretch of noise is nearer to zero.
+
+    Parameters
+    ----------
+    x : array_like, shape (sample,)
+        A clip with one sweep.
+    sr : int
+        Samples per second.
+    starts, ends : array_like
+        Frequencies to try, in hertz.
+    durations : array_like
+        Durations to try, in seconds.
+    curvatures : array_like
+        Powers of time to try.
+    win_length : int
+        Length of the Hann window in samples; windows are an eighth of it apart.
+
+    Returns
+    -------
+    SweepMeasurements
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    setting = Setting(
+        sr=sr,
+        win_length=win_length,
+        hop_length=win_length // 8,
+        n_fft=2 * win_length,
+        n_bands=win_length + 1,
+        fmin=0,
+        fmax=sr / 2,
+        scale="linear",
+        s=1.0,
+    )
+    level = 20 * np.log10(spectrogram(x, setting))
+    level -= np.median(level, axis=1, keepdims=True)
+    level = np.clip(level, -5, 20)
+    start, end, curvature = (
+        values.ravel() for values in np.meshgrid(*map(np.asarray, (starts, ends, curvatures)), indexing="ij")
+    )
+    progress = np.linspace(0, 1, 24)
+    path = start[:, np.newaxis] + (end - start)[:, np.newaxis] * progress ** curvature[:, np.newaxis]
+    bins = np.rint(path / setting.bin_width).astype(np.intp)
+    best: tuple[float, int, int, float] | None = None
+    for duration in np.asarray(durations, dtype=np.float64):
+        steps = np.rint(progress * duration / setting.hop).astype(np.intp)
+        for first in range(level.shape[1] - int(steps[-1])):
+            fits = level[bins, first + steps].mean(axis=1)
+            candidate = int(fits.argmax())
+            score = float(fits[candidate]) * math.sqrt(duration)
+            if best is None or score > best[0]:
+                best = score, candidate, first, float(duration)
+    if best is None:
+        raise ValueError(f"durations must be shorter than x, {np.size(x) / sr:g} s, got {durations!r}")
+    _, candidate, first, duration = best
+    frames = first + np.rint(progress * duration / setting.hop).astype(np.intp)
+    contrast = float(level[bins[candidate], frames].mean())
+    doubled = level[np.minimum(2 * bins[candidate], level.shape[0] - 1), frames].mean()
+    return SweepMeasurements(
+        onset=float(setting.times(first + 1)[-1]),
+        duration=duration,
+        start=float(start[candidate]),
+        end=float(end[candidate]),
+        curvature=float(curvature[candidate]),
+        contrast=contrast,
+        harmonic=float(doubled) - contrast,
+    )

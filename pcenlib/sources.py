@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from pcenlib._checks import check_range
+from pcenlib._checks import check_count, check_range
 
 __all__ = [
     "Nighthawk",
@@ -42,8 +42,9 @@ Caller = TypeVar("Caller", "Nighthawk", "UpCall")
 class Nighthawk:
     """A Common Nighthawk (*Chordeiles minor*) that calls: what its *peent* sounds like at one metre.
 
-    The defaults are the medians of the calls in which the nocturnal flight-call recordings of Rhinehart et al. (2022)
-    show the pulses clearly; the spreads between individuals are those of the same calls. Chapter 3.1 has the table.
+    The defaults are fitted to the calls in which the nocturnal flight-call recordings of Rhinehart et al. (2022) show
+    the pulses clearly: measured alike, by `measurements.measure_call`, simulated calls have the medians and the spreads
+    of the recorded ones. Chapter 3.1 has the table.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def nighthawks(n_birds: int, rng: np.random.Generator) -> list[Nighthawk]:
     -----
     Chapter 3.1, *Data and spectrograms*.
     """
-    check_range("n_birds", n_birds, 1)
+    check_count("n_birds", n_birds)
     return [_varied(Nighthawk(), rng, BETWEEN_BIRDS, LEVELS_BETWEEN_BIRDS) for _ in range(n_birds)]
 
 
@@ -124,11 +125,11 @@ def nighthawk_call(sr: int, rng: np.random.Generator, *, bird: Nighthawk | None 
     Parameters
     ----------
     sr : int
-        Samples per second, at least 16000.
+        Samples per second, at least 16000, and enough for the bird's resonance.
     rng : numpy.random.Generator
         Source of the variation between calls.
     bird : Nighthawk, optional
-        Who calls; by default, a bird with the medians of the recorded calls.
+        Who calls; by default, the median bird.
 
     Returns
     -------
@@ -139,13 +140,18 @@ def nighthawk_call(sr: int, rng: np.random.Generator, *, bird: Nighthawk | None 
     -----
     Chapter 1, *Introduction*, and sections 2 and 3.
     """
-    check_range("sr", sr, 16000)
-    call = _varied(bird or Nighthawk(), rng, BETWEEN_CALLS, 0.0)
+    bird = bird or Nighthawk()
+    check_range("sr", sr, max(16000, 2 * (max(bird.start, bird.end) + bird.width)))
+    call = _varied(bird, rng, BETWEEN_CALLS, 0.0)
     time = np.arange(round(call.duration * sr)) / sr
     progress = time / call.duration
     resonance = call.start + (call.end - call.start) * progress**2
-    harmonics = np.arange(8, 36)[:, np.newaxis] * call.pulse_rate
-    # A pulse train is a sum of cosines at the multiples of its rate; the resonance weighs them.
+    # A pulse train is a sum of cosines at the multiples of its rate, and the resonance weighs them. Those that it never
+    # leaves above -70 dB, or that the sample rate does not hold, are left out.
+    low = min(call.start, call.end) - 4 * call.width
+    high = min(max(call.start, call.end) + 4 * call.width, sr / 2)
+    harmonics = np.arange(max(1, np.ceil(low / call.pulse_rate)), np.ceil(high / call.pulse_rate))[:, np.newaxis]
+    harmonics *= call.pulse_rate
     weights = np.exp(-0.5 * ((harmonics - resonance) / call.width) ** 2)
     pulses = np.sum(weights * np.cos(2 * np.pi * harmonics * time), axis=0)
     strength = rng.normal(1, 0.2, int(call.duration * call.pulse_rate) + 2)
@@ -178,7 +184,7 @@ def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0
     -----
     Chapter 2.1, *Averaged spectral flux*, and the chapters that need a background.
     """
-    check_range("n_samples", n_samples, 1)
+    check_count("n_samples", n_samples)
     check_range("sr", sr, 0, open_low=True)
     check_range("slope", slope, -np.inf)
     check_range("fmin", fmin, 0, sr / 2, open_low=True)
@@ -256,7 +262,7 @@ def pulsation(
     -----
     Chapter 4.2, *The log(3/2) of ship noise*.
     """
-    check_range("n_samples", n_samples, 1)
+    check_count("n_samples", n_samples)
     check_range("sr", sr, 0, open_low=True)
     check_range("period", period, 0, open_low=True)
     check_range("active", active, 0, 1, open_low=True)
@@ -329,9 +335,9 @@ def wind(n_samples: int, sr: int, rng: np.random.Generator, *, gusts: float = 6.
     check_range("gusts", gusts, 0)
     check_range("rate", rate, 0, open_low=True)
     steady = noise(n_samples, sr, rng, slope=-6.0)
-    # A level at random every quarter of a gust, joined smoothly.
-    n_knots = int(np.ceil(4 * rate * n_samples / sr)) + 4
-    knots = np.convolve(rng.standard_normal(n_knots), [0.5, 1.0, 0.5], mode="same") / np.sqrt(1.5)
+    # A level at random every quarter of a gust, smoothed and joined by lines, whose mean square is 4/3.
+    n_knots = int(np.ceil(4 * rate * n_samples / sr)) + 1
+    knots = np.convolve(rng.standard_normal(n_knots + 2), [0.5, 1.0, 0.5], mode="valid") / np.sqrt(4 / 3)
     level = np.interp(4 * rate * np.arange(n_samples) / sr, np.arange(n_knots), knots)
     gusty = steady * 10 ** (gusts * level / 20)
     return gusty / np.sqrt(np.mean(gusty**2))
@@ -373,7 +379,7 @@ def clicks(
     -----
     Chapter 3.1, *Data and spectrograms*.
     """
-    check_range("n_samples", n_samples, 1)
+    check_count("n_samples", n_samples)
     check_range("sr", sr, 0, open_low=True)
     check_range("rate", rate, 0)
     check_range("decay", decay, 0, open_low=True)
@@ -385,12 +391,12 @@ def clicks(
     for begin in np.sort(rng.integers(0, n_samples, rng.poisson(rate * n_samples / sr))):
         gain = 10 ** (spread * rng.standard_normal() / 20)
         x[begin : begin + length] += gain * envelope * rng.standard_normal(length)
-    x = x[:n_samples]
-    if fmin == 0 or not x.any():
-        return x
-    frequency = scipy.fft.rfftfreq(n_samples, 1 / sr)
-    high_pass = 1 / np.sqrt(1 + (fmin / np.maximum(frequency, 1e-9)) ** 4)
-    return scipy.fft.irfft(scipy.fft.rfft(x) * high_pass, n_samples)
+    if fmin > 0 and x.any():
+        # Before the end is cut off: what the filter spreads past one end must not enter at the other.
+        n_fft = scipy.fft.next_fast_len(x.size, real=True)
+        squared = scipy.fft.rfftfreq(n_fft, 1 / sr) ** 2
+        x = scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * squared / np.hypot(squared, fmin**2), n_fft)
+    return x[:n_samples]
 
 
 def rain(n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 60.0) -> Waveform:
@@ -454,10 +460,11 @@ def insects(
     Chapter 3.1, *Data and spectrograms*. Carrier, pulses and chirps are those of field crickets at 20 degrees Celsius
     (Bennet-Clark, 1989).
     """
-    check_range("n_samples", n_samples, 1)
+    check_count("n_samples", n_samples)
+    check_range("sr", sr, 0, open_low=True)
     check_range("carrier", carrier, 0, sr / 2, open_low=True)
     check_range("rate", rate, 0, open_low=True)
-    check_range("pulses", pulses, 1)
+    check_count("pulses", pulses)
     period, width = 0.030, 0.016
     n_pulse = round(width * sr)
     envelope = np.hanning(n_pulse)

@@ -9,8 +9,8 @@ magnitudes a hundred times larger, so the floor is only ever reached in digital 
 """
 
 import functools
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -77,10 +77,11 @@ class Setting:
         check_range("s", self.s, 0, 1, open_low=True)
         check_range("fmin", self.fmin, 0)
         check_range("fmax", self.fmax, 0, self.sr / 2)
-        if self.fmin >= self.fmax:
-            raise ValueError(f"fmin must be below fmax = {self.fmax}, got {self.fmin}")
         if self.scale not in ("mel", "linear"):
             raise ValueError(f"scale must be 'mel' or 'linear', got {self.scale!r}")
+        # A single bin begins and ends at the same frequency; a triangle has a width.
+        if self.fmin > self.fmax or (self.fmin == self.fmax and self.scale == "mel"):
+            raise ValueError(f"fmin must be below fmax = {self.fmax}, got {self.fmin}")
         if self.scale == "linear":
             self._check_linear_bands()
         elif not _mel_filters(self).any(axis=1).all():
@@ -123,6 +124,22 @@ class Setting:
         if self.scale == "linear":
             return np.arange(self.first_bin, self.first_bin + self.n_bands, dtype=np.float64) * self.bin_width
         return _mel_edges(self)[1:-1]
+
+    def with_bands(self, first: int, last: int) -> Self:
+        """The same setting with some of its bands alone: `first` to `last`, both included, counted from 0."""
+        if not 0 <= first <= last < self.n_bands:
+            raise ValueError(
+                f"first and last must be bands from 0 to {self.n_bands - 1}, in order, got {first}, {last}"
+            )
+        if self.scale == "linear":
+            begins = ends = self.frequencies
+        else:
+            edges = _mel_edges(self)
+            begins, ends = edges[:-2], edges[2:]
+        # What stays at its place is left alone: rounding might move it above half of the sample rate.
+        fmin = float(begins[first]) if first > 0 else self.fmin
+        fmax = float(ends[last]) if last < self.n_bands - 1 else self.fmax
+        return replace(self, n_bands=last - first + 1, fmin=fmin, fmax=fmax)
 
     def n_frames(self, n_samples: int) -> int:
         """Number of frames in so many samples; at least one."""

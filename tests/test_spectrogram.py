@@ -16,6 +16,7 @@ from pcenlib import (
     RIGHT_WHALE,
     Setting,
     averaged_flux,
+    detection_functions,
     max_pooled_flux,
     max_pooled_pcen,
     spectrogram,
@@ -79,6 +80,53 @@ def test_band_centres_agree_with_librosa():
     tips = librosa.mel_frequencies(130, fmin=2000, fmax=11025, htk=True)[1:-1]
     assert_allclose(NIGHTHAWK.frequencies, tips)
     assert_allclose(RIGHT_WHALE.frequencies, librosa.fft_frequencies(sr=2000, n_fft=256)[1:])
+
+
+# Some of the bands
+
+
+@SETTINGS
+@pytest.mark.parametrize(("first", "last"), [(0, 127), (15, 89), (0, 5), (120, 127), (7, 7), (127, 127)])
+def test_some_of_the_bands_are_slices_of_the_filter_bank(setting, first, last):
+    few = setting.with_bands(first, last)
+    kept = slice(first, last + 1)
+    assert few.n_bands == last - first + 1
+    assert_allclose(few.frequencies, setting.frequencies[kept], rtol=1e-12)
+    x = white(1000)
+    assert_allclose(spectrogram(x, few), spectrogram(x, setting)[kept], rtol=1e-9)
+    if setting.scale == "mel":
+        filters = librosa.filters.mel(
+            sr=22050, n_fft=1024, n_mels=128, fmin=2000, fmax=11025, htk=True, dtype=np.float64
+        )
+        assert_allclose(module._mel_filters(few), filters[kept], atol=1e-12)
+
+
+@SETTINGS
+def test_all_bands_are_the_setting_itself(setting):
+    assert setting.with_bands(0, 127) == setting
+    changes = {"n_bands": 11, "fmin": setting.with_bands(20, 30).fmin, "fmax": setting.with_bands(20, 30).fmax}
+    assert setting.with_bands(20, 30) == dataclasses.replace(setting, **changes)  # and nothing else changes
+
+
+@given(st.integers(0, 127), st.integers(0, 127), st.integers(0, 127), settings)
+def test_bands_of_bands(a, b, c, setting):
+    first, middle, last = sorted([a, b, c])
+    twice = setting.with_bands(first, last).with_bands(middle - first, last - first)
+    assert_allclose(twice.frequencies, setting.with_bands(middle, last).frequencies, rtol=1e-9)
+
+
+@SETTINGS
+@pytest.mark.parametrize(("first", "last"), [(-1, 5), (6, 5), (0, 128), (128, 128), (np.nan, 5)])
+def test_bands_that_are_not_there_are_refused(setting, first, last):
+    with pytest.raises(ValueError, match=r"^first and last must be bands from 0 to 127, in order, got"):
+        setting.with_bands(first, last)
+
+
+def test_a_single_band_gives_detection_functions():
+    x = white(3000)
+    for setting in (NIGHTHAWK.with_bands(40, 40), RIGHT_WHALE.with_bands(40, 40)):
+        E = spectrogram(x, setting)
+        assert_allclose(detection_functions(x, setting).max_pooled_flux, max_pooled_flux(E), atol=1e-5)
 
 
 # Numbers of the paper
