@@ -25,7 +25,7 @@ from pcenlib.datasets import Clip, DataSet, Sound
 from pcenlib.evaluation import Counting, Counts, calibrate, count_exceedances, merge_counts, mtbfa_table
 from pcenlib.evaluation import thresholds_by_detector as by_detector
 from pcenlib.novelty import smoothing_coefficient
-from pcenlib.spectrogram import NIGHTHAWK, Setting
+from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting
 from pcenlib.streaming import DetectionFunctions, detection_functions
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = [
     "NIGHTHAWK_PAPER",
     "NIGHTHAWK_RELEASED",
+    "RIGHT_WHALE_PAPER",
+    "RIGHT_WHALE_RELEASED",
     "Protocol",
     "clip_values",
     "evaluate",
@@ -64,6 +66,9 @@ class Protocol:
         Whether max-pooled flux is at least 0; equation 2 has no such limit.
     minimum_subtracted : bool
         Whether the smallest value of each clip and each recording is subtracted from all of its values.
+    dropped_in_recordings : int
+        Number of lowest bands that max-pooled PCEN leaves out in recordings, though not in clips: in section 4 the
+        released code drops the lowest bins there twice.
     lower_median : bool
         Whether the threshold of an even number of clips is the lower of the two middle values, or their mean.
     count : {"frames", "peaks"}
@@ -82,6 +87,7 @@ class Protocol:
     skip_recording: int = 0
     rectified: bool = False
     minimum_subtracted: bool = False
+    dropped_in_recordings: int = 0
     lower_median: bool = False
     count: Counting = "peaks"
 
@@ -92,6 +98,7 @@ class Protocol:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
         for name in ("skip_clip", "skip_recording"):
             check_range(name, getattr(self, name), 0)
+        check_range("dropped_in_recordings", self.dropped_in_recordings, 0, self.setting.n_bands - 1)
 
 
 def evaluate(
@@ -251,13 +258,24 @@ def _functions(
 ) -> Iterator[tuple[str, Protocol, DetectionFunctions]]:
     """Name, protocol and detection functions for each protocol; those that need the same are computed once."""
     known: dict[Any, DetectionFunctions] = {}
-    for name, protocol in protocols.items():
-        tiled = clip_duration is not None and protocol.borders == "tiled"
-        key = (protocol.setting, protocol.start, tiled)
+
+    def functions(setting: Setting, start: float | None, tiled: bool) -> DetectionFunctions:
+        key = setting, start, tiled
         if key not in known:
             source = _tiled(sound, clip_duration) if tiled and clip_duration else sound.source
-            known[key] = detection_functions(source, protocol.setting, sr=sound.sr, start=protocol.start)
-        yield name, protocol, known[key]
+            known[key] = detection_functions(source, setting, sr=sound.sr, start=start)
+        return known[key]
+
+    for name, protocol in protocols.items():
+        setting, start, dropped = protocol.setting, protocol.start, protocol.dropped_in_recordings
+        if clip_duration is not None:
+            yield name, protocol, functions(setting, start, protocol.borders == "tiled")
+        elif dropped:
+            fewer = functions(setting.with_bands(dropped, setting.n_bands - 1), start, False)
+            pcen = fewer.max_pooled_pcen
+            yield name, protocol, functions(setting, start, False)._replace(max_pooled_pcen=pcen)
+        else:
+            yield name, protocol, functions(setting, start, False)
 
 
 def _tiled(sound: Sound, clip_duration: float) -> npt.NDArray[np.floating]:
@@ -310,7 +328,10 @@ def switches(paper: Protocol, released: Protocol) -> dict[str, Protocol]:
         ("", ["background"]),
         ("", ["start", "skip_recording"]),
         ("", ["borders", "skip_clip"]),
-        *(("", [name]) for name in ("rectified", "minimum_subtracted", "lower_median", "count")),
+        *(
+            ("", [name])
+            for name in ("rectified", "minimum_subtracted", "dropped_in_recordings", "lower_median", "count")
+        ),
     ]
     thrown = {}
     for part, names in groups:
@@ -359,3 +380,21 @@ NIGHTHAWK_RELEASED = Protocol(
     count="frames",
 )
 """Section 3 as the authors' notebooks ran it."""
+
+RIGHT_WHALE_PAPER = Protocol(setting=RIGHT_WHALE, skip_recording=round(2 / RIGHT_WHALE.hop))
+"""Section 4 as it is written, except that two seconds of each ship are left out for the background to settle."""
+
+RIGHT_WHALE_RELEASED = Protocol(
+    setting=replace(
+        # Of bins 0 to 128 of the transform, the code drops the five lowest; the first is none of the paper's bands.
+        RIGHT_WHALE.with_bands(4, 127),
+        s=smoothing_coefficient(2 * math.pi * 1.0, hop=RIGHT_WHALE.hop),
+    ),
+    background="including",
+    skip_recording=round(2 / RIGHT_WHALE.hop),
+    rectified=True,
+    dropped_in_recordings=5,
+    lower_median=True,
+    count="frames",
+)
+"""Section 4 as the authors' notebooks ran it, with the sound around each clip, which they had too."""
