@@ -48,7 +48,7 @@ class CallMeasurements(NamedTuple):
     striation: float
     """How strong that rhythm is: the peak of the envelope's spectrum over its median."""
     contrast: float
-    """Peak power over background power."""
+    """What its peak adds to the power of the background, over that power."""
 
 
 def measure_call(
@@ -77,18 +77,21 @@ def measure_call(
     -----
     Chapters 3.1 and 4.1, *Data and spectrograms*.
     """
-    from scipy.signal import butter, fftconvolve, hilbert, sosfiltfilt  # here, because it takes long to import
+    from scipy.signal import butter, hilbert, sosfiltfilt  # here, because it takes long to import
 
     x = check_waveform(x)
     if x.ndim != 1:
         raise ValueError(f"x must have shape (sample,), got {x.shape}")
     check_range("sr", sr, 0, open_low=True)
     check_range("drop", drop, 0, open_low=True)
-    check_range("band", band[1], band[0], sr / 2, open_low=True)
-    filtered = sosfiltfilt(butter(4, band, "bandpass", fs=sr, output="sos"), x)
+    _check_pair("band", band, sr / 2)
+    _check_pair("pulse_rates", pulse_rates, sr / 2)
     window = np.hanning(round(SMOOTHING * sr) + 2)[1:-1]
-    power = fftconvolve(np.abs(hilbert(filtered)) ** 2, window / window.sum(), mode="same")
     margin = window.size
+    if x.size < 5 * margin:
+        raise ValueError(f"x must be at least {5 * SMOOTHING:g} s long, got {x.size / sr:g} s")
+    filtered = sosfiltfilt(butter(4, band, "bandpass", fs=sr, output="sos"), x)
+    power = np.convolve(np.abs(hilbert(filtered)) ** 2, window / window.sum(), mode="same")
     peak = margin + int(power[margin:-margin].argmax())
     background = float(np.median(power))
     excess = power - background
@@ -100,6 +103,8 @@ def measure_call(
     third = max(1, call.size // 3)
     low, centre, high = _quantiles(*_excess_spectrum(call, before, sr, band), (0.05, 0.5, 0.95))
     rate, striation = _rhythm(np.abs(hilbert(call)), sr, pulse_rates)
+    with np.errstate(divide="ignore"):  # a background of digital silence
+        contrast = float(10 * np.log10(excess[peak] / background))
     return CallMeasurements(
         onset=first / sr,
         duration=(last - first) / sr,
@@ -111,8 +116,13 @@ def measure_call(
         end=_mean_frequency(*_excess_spectrum(call[-third:], before, sr, band)),
         pulse_rate=rate,
         striation=striation,
-        contrast=float(10 * np.log10(excess[peak] / background)),
+        contrast=contrast,
     )
+
+
+def _check_pair(name: str, pair: tuple[float, float], below: float) -> None:
+    if not 0 < pair[0] < pair[1] < below:
+        raise ValueError(f"{name} must be two frequencies, rising, between 0 and {below:g} Hz, got {pair}")
 
 
 def _around(inside: npt.NDArray[np.bool_], place: int, gap: int) -> tuple[int, int]:
@@ -144,7 +154,8 @@ def _excess_spectrum(call: Power, before: Power, sr: int, band: tuple[float, flo
 
 def _quantiles(frequency: Power, density: Power, shares: tuple[float, ...]) -> list[float]:
     total = np.cumsum(density)
-    return [float(np.interp(share * total[-1], total, frequency)) for share in shares]
+    middles = total - density / 2  # half of a bin's energy lies below the bin's own frequency
+    return [float(np.interp(share * total[-1], middles, frequency)) for share in shares]
 
 
 def _mean_frequency(frequency: Power, density: Power) -> float:

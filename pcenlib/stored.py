@@ -115,22 +115,33 @@ def check_same(
     old, new : DataFrame
         The two tables.
     keys : sequence of str
-        Columns that tell the rows apart; both tables must have the same rows.
+        Columns that tell the rows apart; both tables must have the same rows, in any order.
     tolerances : mapping of str to float
-        Columns to compare, and by how much they may differ, relative to the larger of the value and 1.
+        Columns to compare, and by how much they may differ, relative to the larger of the value and 1. What is infinite
+        or missing must be so in both.
 
     Notes
     -----
     Chapters 3.3, *Results*, and *On real sound*. Definitions say what was to be done; this says whether it still is.
     """
-    both = old.merge(new, on=list(keys), how="outer", suffixes=("_old", "_new"), indicator=True)
+    columns = [*keys, *tolerances]
+    absent = [column for column in columns if column not in old or column not in new]
+    if absent:
+        raise ValueError(f"stored table {name} is stale: {', '.join(absent)} must be a column of both tables")
+    suffixes = ("_old", "_new")
+    both = old[columns].merge(
+        new[columns], on=list(keys), how="outer", suffixes=suffixes, indicator=True, validate="one_to_one"
+    )
     alone = both[both["_merge"] != "both"]
     if len(alone):
-        raise ValueError(f"stored table {name} is stale: it does not have the same rows, {alone[list(keys)].iloc[0]}")
+        place = alone[list(keys)].iloc[0].to_dict()
+        raise ValueError(f"stored table {name} is stale: both tables must have the same rows, but one has no {place}")
     for column, tolerance in tolerances.items():
-        a, b = (both[f"{column}{suffix}"].to_numpy(dtype=float) for suffix in ("_old", "_new"))
+        a, b = (both[f"{column}{suffix}"].to_numpy(dtype=float) for suffix in suffixes)
         with np.errstate(invalid="ignore"):
-            off = ~((a == b) | (np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))))
+            close = np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
+        finite = np.isfinite(a) & np.isfinite(b)
+        off = ~np.where(finite, close, (a == b) | (np.isnan(a) & np.isnan(b)))
         if off.any():
             place = both.loc[off, list(keys)].iloc[0].to_dict()
             raise ValueError(

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib import sources
-from pcenlib._checks import check_range
-from pcenlib.acoustics import propagate, reverberate
+from pcenlib._checks import check_count, check_range
+from pcenlib.acoustics import propagate, relaxation_frequencies, reverberate
 from pcenlib.datasets.sounds import Clip, Sound
 
 __all__ = ["Night", "SimulatedNighthawk"]
@@ -25,7 +25,7 @@ FULL_SCALE = 10.0
 # Seconds of sound before each clip: more than enough for a background with a time scale of 0.1 s to forget.
 LEAD = 0.5
 # Which random numbers a generator gives out.
-BIRDS, CALLS, CLIPS, SCENES = range(4)
+BIRDS, CALLS, CLIPS, SCENES, SCATTERERS = range(5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Night:
     rain, drops, rainy : float
         Level of rain, how many drops fall near by, and in which share of the scenes it rains.
     insects, chirps, singing : float
-        Level of a near insect's song, how many chirps, and in which share of the scenes it sings.
+        Level of the peak pressure of a near insect's song, how many chirps, and in which share of the scenes it sings.
     clicks, click_rate : float
         Level at which half of the broadband clicks start, and how many come.
     spread : float
@@ -83,6 +83,10 @@ class Night:
     spread: float = 3.0
 
     def __post_init__(self) -> None:
+        relaxation_frequencies(temperature=self.temperature, humidity=self.humidity)  # refuses what is no weather
+        for name in ("background", "self_noise", "wind", "rain", "insects", "clicks"):
+            if not getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be a level in dB, or -inf for none, got {getattr(self, name)!r}")
         for name in ("foliage", "rainy", "singing"):
             check_range(name, getattr(self, name), 0, 1)
         if self.reverberation is not None:
@@ -107,7 +111,7 @@ class Night:
         for (name, make), own in zip(makers.items(), rng.spawn(len(makers)), strict=True):
             level = getattr(self, name) + self.spread * own.standard_normal()
             # A generator for each noise: a night with one noise more is the same night otherwise.
-            if np.isfinite(level) and present.get(name, True):
+            if level > -np.inf and present.get(name, True):
                 total += pascals(level) * make(n_samples, sr, own)
         return total
 
@@ -122,8 +126,8 @@ class SimulatedNighthawk:
     ----------
     seed : int
         What everything random depends on.
-    n_calls : int
-        Number of calls, shared out evenly between the birds.
+    n_calls, n_birds : int
+        Number of calls, and of the birds between whom they are shared out evenly.
     distances : sequence of float
         Distances of the sensors, in metres.
     n_scenes : int
@@ -150,10 +154,11 @@ class SimulatedNighthawk:
     scene_duration = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("seed", "n_calls", "n_birds", "n_scenes"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "seed" else 1):
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        for name in ("n_calls", "n_birds", "n_scenes"):
+            check_count(name, getattr(self, name))
+        check_range("source_level", self.source_level, -np.inf)
         for distance in self.distances:
             check_range("distances", distance, 1)
 
@@ -184,7 +189,7 @@ class SimulatedNighthawk:
 
     def clip(self, clip: Clip) -> Sound:
         """Sound of a clip: the call as it arrives, in noise that each sensor hears for itself."""
-        rng = self._rng(CLIPS, _number(clip.name), round(1000 * clip.distance))
+        which = (_number(clip.name), round(1000 * clip.distance))
         call, onset = self.call(clip)
         night = self.night
         call = np.pad(call, SR // 10)  # room for what the filters of the way spread
@@ -198,8 +203,8 @@ class SimulatedNighthawk:
         )
         if night.reverberation is not None:
             ratio = 20 * np.log10(clip.distance / night.reverberation)
-            call = reverberate(call, SR, rng, ratio=ratio, decay_time=night.decay_time)
-        x = night.noise(round((LEAD + self.clip_duration) * SR), SR, rng)
+            call = reverberate(call, SR, self._rng(SCATTERERS, *which), ratio=ratio, decay_time=night.decay_time)
+        x = night.noise(round((LEAD + self.clip_duration) * SR), SR, self._rng(CLIPS, *which))
         begin = round((LEAD + onset) * SR) - SR // 10
         end = min(x.size, begin + call.size)
         x[begin:end] += call[: end - begin]
