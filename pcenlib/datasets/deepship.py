@@ -21,8 +21,8 @@ class DeepShip(RealSet):
         title="DeepShip",
         key="irfan2021",
         citation="Irfan, Zheng, Ali, Iqbal, Masood and Hamid (2021). DeepShip: an underwater acoustic benchmark "
-        "dataset and a separable convolution based autoencoder for classification. Expert Systems with Applications 183, "
-        "115270.",
+        "dataset and a separable convolution based autoencoder for classification. Expert Systems with Applications "
+        "183, 115270.",
         licence="none stated; not for redistribution",
         obtain="clone https://github.com/irfankamboh/DeepShip for a part of it; its README says whom to ask for the "
         "rest. No checksums are published, so that it is not downloaded here",

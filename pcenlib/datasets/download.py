@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 
 __all__ = ["Remote", "download"]
 
+ZENODO = "https://zenodo.org/records"
 # Seconds without an answer after which a server counts as out of reach.
 TIMEOUT = 60
-BYTES_PER_READ = 2**20
+# What at most is lost of a download when the connection breaks.
+BYTES_PER_READ = 2**14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,8 @@ def download(remote: Remote, folder: Path, *, progress: bool = True) -> None:
         raise OSError("downloads need pooch: pip install 'pcenlib[data]'") from error
     folder.mkdir(parents=True, exist_ok=True)
     archive, part = folder / remote.file, folder / f"{remote.file}.part"
-    url = remote.url
+    url = f"{ZENODO}/{remote.record}" if remote.record else remote.url
+    by_hand = f"or fetch {url} by other means and unpack it in {folder}, in the layout that the data set states"
     try:
         url, checksum = _zenodo(remote) if remote.record else (remote.url, remote.checksum)
         fetch = partial(_fetch, part=part, progress=progress)
@@ -82,13 +85,12 @@ def download(remote: Remote, folder: Path, *, progress: bool = True) -> None:
         kept = f"; {part.stat().st_size} bytes are kept in {part}" if part.exists() else ""
         host = urlsplit(getattr(error.request, "url", None) or url).netloc
         raise OSError(
-            f"the connection to {host} failed{kept}. Run the same command again to go on, or fetch {url} on another "
-            f"machine, put it at {archive}, and run the command again to check and unpack it. ({error})"
+            f"the connection to {host} failed{kept}. Run the same command again to go on, {by_hand}. ({error})"
         ) from error
-    except ValueError as error:
+    except (KeyError, ValueError) as error:
         raise OSError(
-            f"{url} did not send what it should, and it was not kept: either it was damaged on its way, or the "
-            f"archive has changed since its checksum was stated. ({error})"
+            f"{url} is not what it should be, and was not kept: it was damaged on its way, or it has changed since its "
+            f"checksum was stated. Run the same command again, {by_hand}. ({error})"
         ) from error
     _unpack(archive, remote.inside, folder)
     archive.unlink()
@@ -99,7 +101,7 @@ def _zenodo(remote: Remote) -> tuple[str, str]:
     import pooch
     from pooch.downloaders import ZenodoRepository
 
-    page = f"https://zenodo.org/records/{remote.record}"
+    page = f"{ZENODO}/{remote.record}"
     record = ZenodoRepository(doi=f"10.5281/zenodo.{remote.record}", archive_url=page, timeout=TIMEOUT)
     stated = pooch.create(path=".", base_url=page)
     record.populate_registry(stated)
