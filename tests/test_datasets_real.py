@@ -434,6 +434,13 @@ def test_reports():
     ]
 
 
+def test_a_report_of_very_many_faults_is_not_longer_than_need_be():
+    lines = str(Report(unit="clips", skipped={f"{i}.wav": "empty" for i in range(4000)})).splitlines()
+    assert len(lines) == 102
+    assert lines[0] == "0 clips present, 4000 left out"
+    assert lines[-1] == "  left out: 3900 others"
+
+
 def test_a_stream_of_unknown_length_is_not_truncated(tmp_path):
     path = write(tmp_path / "x.wav", white(4000), 2000)
     content = path.read_bytes()

@@ -23,7 +23,7 @@ LEAD = 4.096
 NAME = re.compile(r"(?P<file>.+), channel (?P<channel>\d+), (?P<middle>[\d.]+) s")
 
 
-class Annotation(NamedTuple):
+class _Annotation(NamedTuple):
     """A call on one channel of a file; times in seconds from the start of the file."""
 
     file: str
@@ -70,13 +70,13 @@ class Ccb18(RealSet):
     clip_duration = N_FRAMES * RIGHT_WHALE.hop
 
     @cached_property
-    def _annotations(self) -> tuple[list[Annotation], dict[str, str], int]:
+    def _annotations(self) -> tuple[list[_Annotation], dict[str, str], int]:
         """Calls that the table holds, lines that it should not, and how many are of the channel that is left out."""
         tables = sorted(self.folder.glob("*.csv"))
         if len(tables) > 1:
             raise ValueError(f"{self.folder} must hold one CSV file with annotations, not {len(tables)}")
         files = {path.stem: path.name for path in self.folder.glob("CCB18_*") if path.suffix != ".csv"}
-        found: dict[str, Annotation] = {}
+        found: dict[str, _Annotation] = {}
         skipped: dict[str, str] = {}
         left_out = 0
         for place, row in rows(tables[0] if tables else self.folder / "annotations.csv", COLUMNS):
@@ -136,7 +136,7 @@ class Ccb18(RealSet):
         return Sound(x, sr, lead / setting.sr)
 
 
-def _annotation(row: dict[str, str], files: dict[str, str]) -> Annotation:
+def _annotation(row: dict[str, str], files: dict[str, str]) -> _Annotation:
     """A line of the table; ValueError if it is not one."""
     numbers = {}
     for column in COLUMNS:
@@ -156,4 +156,4 @@ def _annotation(row: dict[str, str], files: dict[str, str]) -> Annotation:
     stem = f"CCB18_{date}_{start // 3600:02d}{start % 3600 // 60:02d}00"
     # A call may end in the next file; its clip does not.
     middle = min((begin + end) / 2 - start, FILE_DURATION)
-    return Annotation(files.get(stem, f"{stem}.wav"), channel, middle, numbers["DistanceKm"], date)
+    return _Annotation(files.get(stem, f"{stem}.wav"), channel, middle, numbers["DistanceKm"], date)

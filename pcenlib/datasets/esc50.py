@@ -33,7 +33,7 @@ OUTDOOR = {
     48: "fireworks",
     49: "hand_saw",
 }
-"""Categories of outdoor noise, by their numbers: the set's groups *natural soundscapes* and *exterior noises*."""
+"""Names of the categories of outdoor noise by their numbers, which are the set's natural and exterior sounds."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ file                           what happens
 missing                        counted and named in the report
 empty, damaged, truncated      named with the reason, left out, and a warning when sounds are listed
 other rate, channels or length the same: it is not the published file
-any rate, if the set states no resampled by whoever reads it
+any rate, if none is stated    resampled by whoever reads it
 table or folder missing        error, for there is nothing to list
 ============================== =====================================================================
 
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -41,6 +42,8 @@ MISSING = "missing"
 TOLERANCE = 0.05
 # Files that a report names of a kind; the others it counts.
 NAMED = 5
+# Faults that a report gives in full; the others it counts.
+MOST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """One line: *160 of 2000 clips present*."""
+        """What is there in one line, as in *160 of 2000 clips present*."""
         if self.problem:
             return "cannot be used"
         of = "" if self.n_files is None else f" of {self.n_files}"
@@ -144,7 +147,9 @@ class Report:
         lines = [self.summary, *([f"  {self.problem}"] if self.problem else [])]
         if self.n_missing and not self.problem:
             lines.append(f"  missing: {_some(self.missing) or self.n_missing}")
-        lines += [f"  left out: {name}: {reason}" for name, reason in self.skipped.items()]
+        lines += [f"  left out: {name}: {reason}" for name, reason in islice(self.skipped.items(), MOST)]
+        if len(self.skipped) > MOST:
+            lines.append(f"  left out: {len(self.skipped) - MOST} others")
         if self.repeats:
             lines.append(f"  the same as others to the last byte, left out: {_some(list(self.repeats))}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
@@ -170,8 +175,8 @@ class RealSet:
     folder: Path
 
     about: ClassVar[About]
-    clip_duration: ClassVar[float]
-    """Length of each clip in seconds, without the sound before it."""
+    clip_duration: ClassVar[float] = 0.0
+    """Length of each clip in seconds, without the sound before it; 0 for a set without clips."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
