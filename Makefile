@@ -47,7 +47,7 @@ executed: $(EXECUTED)
 $(ENVIRONMENT): pyproject.toml constraints.txt tests/peers.txt
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, not " + sys.version)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[book,fast,cluster,test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[book,fast,cluster,data,test]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement tests/peers.txt
 	touch $@
 

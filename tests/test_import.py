@@ -5,7 +5,18 @@ import sys
 
 import pcenlib
 
-HEAVY = {"IPython", "librosa", "matplotlib", "numba", "pandas", "scipy.signal", "soundfile", "soxr"}
+HEAVY = {
+    "IPython",
+    "librosa",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "pooch",
+    "requests",
+    "scipy.signal",
+    "soundfile",
+    "soxr",
+}
 
 
 def test_import_leaves_heavy_packages_alone():

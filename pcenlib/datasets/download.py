@@ -1,0 +1,143 @@
+"""Downloads of public data sets: checked against a checksum, and gone on with where they were interrupted.
+
+Checksums are those that the archive itself or soundata states. Whatever has none is not downloaded; the data set says
+how to get it by hand. This is the only part of the library that uses pooch and the network.
+"""
+
+import zipfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["Remote", "download"]
+
+ZENODO = "https://zenodo.org/records"
+# Seconds without an answer after which a server counts as out of reach.
+TIMEOUT = 60
+# What at most is lost of a download when the connection breaks.
+BYTES_PER_READ = 2**14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """An archive to download and unpack.
+
+    Parameters
+    ----------
+    file : str
+        Its name: a ZIP file.
+    url, checksum : str
+        Where it is, and its checksum, as in ``md5:...``. Both are left out for a record of Zenodo.
+    record : str
+        Number of a record of Zenodo, which states where the file is and its checksum.
+    inside : str
+        Folder in the archive whose content is the data set; by default, the archive's own.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+
+    file: str
+    url: str = ""
+    checksum: str = ""
+    record: str = ""
+    inside: str = ""
+
+
+def download(remote: Remote, folder: Path, *, progress: bool = True) -> None:
+    """Download an archive into a folder, check it and unpack it there.
+
+    What came before the connection broke is kept, and the next call goes on from there. An archive that is already in
+    the folder, and that has the right checksum, is not downloaded again. Once unpacked, it is removed.
+
+    Parameters
+    ----------
+    remote : Remote
+        What to download.
+    folder : Path
+        Where to; it is made if need be.
+    progress : bool
+        Whether to show on the standard error how much is there.
+
+    Notes
+    -----
+    Chapter *On real sound*. OSError if the server cannot be reached, or if it sends something else than it should.
+    """
+    try:
+        import pooch
+        import requests
+    except ImportError as error:
+        raise OSError("downloads need pooch: pip install 'pcenlib[data]'") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    archive, part = folder / remote.file, folder / f"{remote.file}.part"
+    url = f"{ZENODO}/{remote.record}" if remote.record else remote.url
+    by_hand = f"or fetch {url} by other means and unpack it in {folder}, in the layout that the data set states"
+    try:
+        url, checksum = _zenodo(remote) if remote.record else (remote.url, remote.checksum)
+        fetch = partial(_fetch, part=part, progress=progress)
+        pooch.retrieve(url, checksum, fname=archive.name, path=folder, downloader=fetch)
+    except requests.exceptions.HTTPError as error:
+        raise OSError(f"{url} is not there: {error}") from error
+    except requests.exceptions.RequestException as error:
+        kept = f"; {part.stat().st_size} bytes are kept in {part}" if part.exists() else ""
+        host = urlsplit(getattr(error.request, "url", None) or url).netloc
+        raise OSError(
+            f"the connection to {host} failed{kept}. Run the same command again to go on, {by_hand}. ({error})"
+        ) from error
+    except (KeyError, ValueError) as error:
+        raise OSError(
+            f"{url} is not what it should be, and was not kept: it was damaged on its way, or it has changed since its "
+            f"checksum was stated. Run the same command again, {by_hand}. ({error})"
+        ) from error
+    _unpack(archive, remote.inside, folder)
+    archive.unlink()
+
+
+def _zenodo(remote: Remote) -> tuple[str, str]:
+    """Where a file of a record of Zenodo is, and the checksum that the record states."""
+    import pooch
+    from pooch.downloaders import ZenodoRepository
+
+    page = f"{ZENODO}/{remote.record}"
+    record = ZenodoRepository(doi=f"10.5281/zenodo.{remote.record}", archive_url=page, timeout=TIMEOUT)
+    stated = pooch.create(path=".", base_url=page)
+    record.populate_registry(stated)
+    return record.download_url(remote.file), stated.registry[remote.file]
+
+
+def _fetch(url: str, output_file: str, _: Any, *, part: Path, progress: bool) -> None:
+    """Download the rest of a file, and move it to where pooch checks it."""
+    import requests
+    from tqdm import tqdm
+
+    kept = part.stat().st_size if part.exists() else 0
+    headers = {"Range": f"bytes={kept}-"} if kept else {}
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+        if kept and response.status_code == requests.codes.requested_range_not_satisfiable:
+            part.replace(output_file)  # all of it was there
+            return
+        response.raise_for_status()
+        if response.status_code != requests.codes.partial_content:
+            kept = 0  # this server always starts anew
+        length = response.headers.get("Content-Length")
+        total = kept + int(length) if length else None
+        with (
+            part.open("ab" if kept else "wb") as file,
+            tqdm(total=total, initial=kept, unit="B", unit_scale=True, desc=part.stem, disable=not progress) as bar,
+        ):
+            for chunk in response.iter_content(BYTES_PER_READ):
+                file.write(chunk)
+                bar.update(len(chunk))
+    part.replace(output_file)
+
+
+def _unpack(archive: Path, inside: str, folder: Path) -> None:
+    """Unpack what is in a folder of a ZIP file."""
+    with zipfile.ZipFile(archive) as file:
+        for member in file.infolist():
+            if member.filename.startswith(inside) and not member.is_dir():
+                member.filename = member.filename.removeprefix(inside)
+                file.extract(member, folder)

@@ -1,0 +1,412 @@
+"""What real data sets share: a folder of published recordings, of which each file is checked before it is used.
+
+A data set states what its files are: how many, their rate, channels and length. A file that is missing, empty, damaged,
+truncated, or not what the set states, is named with the reason and left out; `Report` says what is left. A folder or a
+table without which nothing can be done is an error. One rule for each case:
+
+============================== =====================================================================
+file                           what happens
+============================== =====================================================================
+missing                        counted and named in the report
+empty, damaged, truncated      named with the reason, left out, and a warning when sounds are listed
+other rate, channels or length the same: it is not the published file
+any rate, if none is stated    resampled by whoever reads it
+table or folder missing        error, for there is nothing to list
+============================== =====================================================================
+
+Only headers and sizes are looked at. Samples that were changed inside a file of the right size cannot be told from the
+true ones without a checksum, which none of these sets has for its files.
+"""
+
+import csv
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.datasets.download import Remote
+from pcenlib.datasets.sounds import Clip, Sound
+from pcenlib.recordings import as_floats, info, samples
+
+__all__ = ["About", "RealSet", "Report", "fault", "read", "rows", "wav_files"]
+
+MISSING = "missing"
+# Relative difference in length up to which a file is what was published.
+TOLERANCE = 0.05
+# Files that a report names of a kind; the others it counts.
+NAMED = 5
+# Faults that a report gives in full; the others it counts.
+MOST = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What is known of a published data set.
+
+    Parameters
+    ----------
+    title, key, citation, licence : str
+        Its name; where it is in the bibliography, and in words; and on what terms it may be used.
+    obtain, layout : str
+        How to get it, and what its folder must look like.
+    unit : str
+        What its files are.
+    n_files : int, optional
+        How many the whole set has, if that is known.
+    sr, n_channels, duration : optional
+        Samples per second, channels, and length in seconds of every file, as far as they are stated.
+    min_duration : float
+        Length in seconds below which a file is of no use.
+    remotes : tuple of Remote
+        What can be downloaded, with checksums.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+
+    title: str
+    key: str
+    citation: str
+    licence: str
+    obtain: str
+    layout: str
+    unit: str
+    n_files: int | None = None
+    sr: int | None = None
+    n_channels: int | None = 1
+    duration: float | None = None
+    min_duration: float = 0.0
+    remotes: tuple[Remote, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What of a data set is there; printed, it says so.
+
+    Parameters
+    ----------
+    unit : str
+        What its files are.
+    n_files : int, optional
+        How many the whole set has, if that is known.
+    present, missing : sequence of str
+        Files that can be used, and files that a table of the set names and that are not there.
+    skipped : mapping of str to str
+        Files, and lines of tables, that cannot be used, and why.
+    repeats : mapping of str to str
+        Files that are left out because they are the same as others, and the first of those.
+    notes : sequence of str
+        What else there is to say.
+    problem : str
+        Why nothing of it can be used.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+
+    unit: str
+    n_files: int | None = None
+    present: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    repeats: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    problem: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all is there, as far as one can know."""
+        return bool(self.present) and not (self.problem or self.missing or self.skipped) and self.n_missing == 0
+
+    @property
+    def n_missing(self) -> int:
+        """How many files are not there, as far as one can know."""
+        named = len(self.missing)
+        return named if self.n_files is None else max(named, self.n_files - len(self.present) - len(self.skipped))
+
+    @property
+    def summary(self) -> str:
+        """What is there in one line, as in *160 of 2000 clips present*."""
+        if self.problem:
+            return "cannot be used"
+        of = "" if self.n_files is None else f" of {self.n_files}"
+        counts = {"repeated": len(self.repeats), "left out": len(self.skipped)}
+        rest = "".join(f", {count} {what}" for what, count in counts.items() if count)
+        return f"{len(self.present)}{of} {self.unit} present{rest}"
+
+    def __str__(self) -> str:
+        lines = [self.summary, *([f"  {self.problem}"] if self.problem else [])]
+        if self.n_missing and not self.problem:
+            lines.append(f"  missing: {_some(self.missing) or self.n_missing}")
+        lines += [f"  left out: {name}: {reason}" for name, reason in islice(self.skipped.items(), MOST)]
+        if len(self.skipped) > MOST:
+            lines.append(f"  left out: {len(self.skipped) - MOST} others")
+        if self.repeats:
+            lines.append(f"  the same as others to the last byte, left out: {_some(list(self.repeats))}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+@dataclass(frozen=True)
+class RealSet:
+    """A data set in a folder. Each published set is a class of its own, which says where its sounds are.
+
+    Only the folder goes to another process: the name of a clip or a recording says where its sound is. What the folder
+    holds is looked at once, when it is first asked for.
+
+    Parameters
+    ----------
+    folder : path
+        Where the set is.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+
+    folder: Path
+
+    about: ClassVar[About]
+    clip_duration: ClassVar[float] = 0.0
+    """Length of each clip in seconds, without the sound before it; 0 for a set without clips."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    @classmethod
+    def validate(cls, folder: Path) -> Report:
+        """What of the set is in a folder; never an error."""
+        try:
+            return cls(folder).report
+        except (OSError, ValueError) as error:
+            return Report(unit=cls.about.unit, n_files=cls.about.n_files, problem=str(error))
+
+    @cached_property
+    def report(self) -> Report:
+        """What of the set is there. OSError or ValueError if nothing of it can be used."""
+        if not self.folder.is_dir():
+            raise FileNotFoundError(f"{self.about.title} must be in the folder {self.folder}, which is not there")
+        listed, skipped = self._listed()
+        names = Counter(listed)
+        faults = {name: fault(self.folder / name, self.about) for name in names}
+        missing = [name for name, reason in faults.items() if reason == MISSING]
+        skipped = skipped | {name: reason for name, reason in faults.items() if reason and reason != MISSING}
+        present = [name for name, reason in faults.items() if not reason]
+        if not present and not missing and not skipped:
+            raise FileNotFoundError(f"{self.folder} holds no {self.about.unit} of {self.about.title}")
+        report = Report(
+            unit=self.about.unit,
+            n_files=self.about.n_files,
+            present=present,
+            missing=missing,
+            skipped=skipped,
+            notes=[f"listed {count} times, taken once: {name}" for name, count in names.items() if count > 1],
+        )
+        return self._looked_at(report)
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Every file that ought to be there and cannot be used, and why."""
+        return dict.fromkeys(self.report.missing, MISSING) | dict(self.report.skipped)
+
+    @property
+    def clips(self) -> list[Clip]:
+        """Clips with calls; none, unless the set has any."""
+        return []
+
+    @property
+    def recordings(self) -> list[str]:
+        """Names of recordings without a call; none, unless the set has any."""
+        return []
+
+    def clip(self, clip: Clip) -> Sound:
+        """Sound of a clip: all of its file."""
+        return Sound(*read(self.folder / clip.name))
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a recording: its file."""
+        return Sound(self.folder / name)
+
+    def _listed(self) -> tuple[Iterable[str], dict[str, str]]:
+        """Files that the set should hold, by its table or by what is there, and what is wrong with the list."""
+        raise NotImplementedError
+
+    def _looked_at(self, report: Report) -> Report:
+        """The report after a look into the files, for sets that need one."""
+        return report
+
+    @cached_property
+    def _present(self) -> Sequence[str]:
+        """Files that can be used; a warning names those that cannot."""
+        if self.report.skipped:
+            faults = [f"{name}: {reason}" for name, reason in self.report.skipped.items()]
+            warnings.warn(f"{self.about.title}: left out {_some(faults, '; ')}", stacklevel=3)
+        return self.report.present
+
+
+def fault(path: Path, about: About) -> str:
+    """What is wrong with a file of a data set; nothing, if it is as published.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    about : About
+        What its rate, channels and length should be.
+
+    Returns
+    -------
+    str
+        The reason not to use it, or an empty text.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+    if not path.exists():
+        return MISSING
+    try:
+        size = path.stat().st_size
+        if size == 0:
+            return "empty"
+        stated = _stated_size(path)
+        if stated > size:
+            return f"truncated: {size} bytes, where its header states {stated}"
+        found = info(path)
+    except OSError as error:
+        return str(error).replace(str(path), "it")
+    duration = found.n_samples / found.sr
+    if found.n_samples == 0:
+        return "holds no sample"
+    if about.sr is not None and found.sr != about.sr:
+        return f"has {found.sr} samples a second, expected {about.sr}"
+    if about.n_channels is not None and found.n_channels != about.n_channels:
+        return f"has {found.n_channels} channels, expected {about.n_channels}"
+    if about.duration is not None and abs(duration / about.duration - 1) > TOLERANCE:
+        return f"lasts {duration:.3g} s, expected {about.duration:g} s"
+    if duration < about.min_duration:
+        return f"lasts {duration:.3g} s, expected at least {about.min_duration:g} s"
+    return ""
+
+
+def wav_files(folder: Path, pattern: str = "*") -> list[str]:
+    """Names of WAV files in a folder, in alphabetical order.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    pattern : str
+        Which of its files, as for `pathlib.Path.glob`.
+
+    Returns
+    -------
+    list of str
+        Their paths within the folder.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+    found = (path for path in folder.glob(pattern) if path.suffix.lower() == ".wav")
+    return sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def read(
+    path: Path, *, channel: int | None = None, first: int = 0, n_samples: int | None = None
+) -> tuple[npt.NDArray[np.floating], int]:
+    """Waveform of a file, or of a stretch of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    channel : int, optional
+        Number of the channel, from 0; by default, the mean of all.
+    first, n_samples : int
+        Where the stretch begins and how long it is, in samples; by default, the whole file.
+
+    Returns
+    -------
+    x : ndarray, shape (sample,)
+        The waveform.
+    sr : int
+        Samples per second.
+
+    Notes
+    -----
+    Chapter *On real sound*.
+    """
+    sr = info(path).sr
+    found: list[npt.NDArray[np.floating]] = []
+    for chunk in samples(path, sr, channel=channel, first=first):
+        found.append(as_floats(chunk, "float64"))
+        if n_samples is not None and sum(map(len, found)) >= n_samples:
+            break
+    return np.concatenate(found)[:n_samples], sr
+
+
+def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Lines of a table in a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : sequence of str
+        Columns that it must have.
+
+    Yields
+    ------
+    place : str
+        File and number of the line, for reports.
+    row : dict of str to str
+        The columns that were asked for; what is not there is empty.
+
+    Notes
+    -----
+    Chapter *On real sound*. OSError or ValueError if it is not such a table.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be there: a table with columns {', '.join(columns)}")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            table = csv.DictReader(file)
+            lacking = [column for column in columns if column not in (table.fieldnames or ())]
+            if lacking:
+                raise ValueError(f"has no column {', '.join(lacking)}: it has {', '.join(table.fieldnames or ())}")
+            for row in table:
+                yield f"{path.name}, line {table.line_num}", {column: row[column] or "" for column in columns}
+        except (csv.Error, ValueError) as error:
+            raise ValueError(f"{path} must be a table with columns {', '.join(columns)}: {error}") from error
+
+
+def _stated_size(path: Path) -> int:
+    """Number of bytes that the header of a WAV or AIFF file states; 0 if it states none."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    orders: dict[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
+    if head[:4] not in orders or len(head) < 8:
+        return 0
+    stated = int.from_bytes(head[4:], orders[head[:4]])
+    return 0 if stated == 2**32 - 1 else stated + 8  # a stream whose length was not known
+
+
+def _some(names: Sequence[str], separator: str = ", ") -> str:
+    """The first names, and how many others there are."""
+    others = len(names) - NAMED
+    return separator.join([*names[:NAMED], *([f"and {others} others"] if others > 0 else [])])

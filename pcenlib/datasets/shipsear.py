@@ -1,0 +1,38 @@
+"""ShipsEar: 90 recordings of ships, most of them nearer than 50 m (section 4.1)."""
+
+from dataclasses import dataclass
+
+from pcenlib.datasets.real import About, RealSet, wav_files
+
+__all__ = ["ShipsEar"]
+
+
+@dataclass(frozen=True)
+class ShipsEar(RealSet):
+    """The recordings of ShipsEar.
+
+    Notes
+    -----
+    Chapter 4.2, *Results*, with ``data="real"``.
+    """
+
+    about = About(
+        title="ShipsEar",
+        key="santos2016",
+        citation="Santos-Domínguez, Torres-Guijarro, Cardenal-López and Pena-Gimenez (2016). ShipsEar: an underwater "
+        "vessel noise database. Applied Acoustics 113, 64-69.",
+        licence="for research, on request; not for redistribution",
+        obtain="ask the authors for the 90 recordings: https://atlanttic.uvigo.es/underwaternoise/",
+        layout="*.wav",
+        unit="recordings",
+        n_files=90,
+        sr=52734,
+    )
+
+    def _listed(self) -> tuple[list[str], dict[str, str]]:
+        return wav_files(self.folder), {}
+
+    @property
+    def recordings(self) -> list[str]:
+        """Names of the recordings, in alphabetical order."""
+        return list(self._present)
