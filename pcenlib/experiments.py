@@ -163,7 +163,7 @@ def clip_values(
     -------
     DataFrame
         Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the centre of the frame in
-        seconds from the start of the clip.
+        seconds from the start of the clip. Where borders are tiled, a time after its end lies in the reversed clip.
 
     Notes
     -----
