@@ -97,7 +97,10 @@ class Protocol:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
         for name in ("skip_clip", "skip_recording"):
-            check_range(name, getattr(self, name), 0)
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise ValueError(f"{name} must be a non-negative integer, got {getattr(self, name)!r}")
+        if self.start is not None:
+            check_range("start", self.start, 0, open_low=True)
         check_range("dropped_in_recordings", self.dropped_in_recordings, 0, self.setting.n_bands - 1)
 
 
@@ -167,7 +170,7 @@ def clip_values(
     -------
     DataFrame
         Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the centre of the frame in
-        seconds from the start of the clip.
+        seconds from the start of the clip. Where borders are tiled, a time after its end lies in the reversed clip.
 
     Notes
     -----
@@ -175,7 +178,8 @@ def clip_values(
     """
     import pandas as pd
 
-    _check_protocols(protocols)
+    if not protocols:
+        raise ValueError("protocols must hold at least one protocol")
     clips = dataset.clips
     outcome = run(
         functools.partial(_peaks_of_clip, dataset=dataset, protocols=protocols),
@@ -203,11 +207,11 @@ def _peaks_of_clip(
     for name, protocol, functions in _functions(sound, protocols, dataset.clip_duration):
         setting = protocol.setting
         if protocol.borders == "tiled":
-            first = math.ceil(dataset.clip_duration * setting.sr / setting.hop_length)
-            origin = first * setting.hop
+            origin = dataset.clip_duration
+            first = math.ceil(origin * setting.sr / setting.hop_length)
         else:
-            first = round(sound.lead * setting.sr / setting.hop_length)
             origin = sound.lead
+            first = round(origin * setting.sr / setting.hop_length)
         first += protocol.skip_clip
         for detector, values in _values(functions, protocol, first).items():
             peak = int(values.argmax())
@@ -304,6 +308,25 @@ def _values(functions: DetectionFunctions, protocol: Protocol, first: int) -> Va
     return values
 
 
+# Fields of a setting and of a protocol, by the choice that they belong to.
+OF_SETTING = {
+    "power": ["power"],
+    "s": ["s"],
+    "window": ["sr", "win_length", "hop_length", "n_fft"],
+    "bands": ["n_bands", "fmin", "fmax", "scale"],
+}
+OF_PROTOCOL = {
+    "background": ["background"],
+    "start": ["start", "skip_recording"],
+    "borders": ["borders", "skip_clip"],
+    "rectified": ["rectified"],
+    "minimum_subtracted": ["minimum_subtracted"],
+    "dropped_in_recordings": ["dropped_in_recordings"],
+    "lower_median": ["lower_median"],
+    "count": ["count"],
+}
+
+
 def switches(paper: Protocol, released: Protocol) -> dict[str, Protocol]:
     """The first protocol with one choice at a time made as in the second.
 
@@ -315,39 +338,26 @@ def switches(paper: Protocol, released: Protocol) -> dict[str, Protocol]:
     Returns
     -------
     dict of str to Protocol
-        For each choice that differs, its name and the first protocol with it thrown. The fields of the setting are
-        choices of their own, except that bands go together, and so do the borders of clips and what is skipped there.
+        For each choice that differs, its name and the first protocol with it thrown. Some fields go together: those of
+        the bands, those of the window and its transform, the start of a background and what is skipped of a recording,
+        the borders of a clip and what is skipped there.
 
     Notes
     -----
     Chapter *What the result hangs on*.
     """
-    groups = [
-        *(("setting", [name]) for name in ("power", "s", "n_fft")),
-        ("setting", ["n_bands", "fmin", "fmax"]),
-        ("", ["background"]),
-        ("", ["start", "skip_recording"]),
-        ("", ["borders", "skip_clip"]),
-        *(
-            ("", [name])
-            for name in ("rectified", "minimum_subtracted", "dropped_in_recordings", "lower_median", "count")
-        ),
-    ]
+
+    def changes(mine: object, theirs: object, names: list[str]) -> dict[str, Any]:
+        return {name: getattr(theirs, name) for name in names if getattr(mine, name) != getattr(theirs, name)}
+
     thrown = {}
-    for part, names in groups:
-        mine, theirs = (paper.setting, released.setting) if part else (paper, released)
-        changes = {name: getattr(theirs, name) for name in names if getattr(mine, name) != getattr(theirs, name)}
-        if changes:
-            label = "bands" if "n_bands" in names else names[0]
-            thrown[label] = (
-                replace(paper, setting=replace(paper.setting, **changes)) if part else replace(paper, **changes)
-            )
+    for label, names in OF_SETTING.items():
+        if of_setting := changes(paper.setting, released.setting, names):
+            thrown[label] = replace(paper, setting=replace(paper.setting, **of_setting))
+    for label, names in OF_PROTOCOL.items():
+        if of_protocol := changes(paper, released, names):
+            thrown[label] = replace(paper, **of_protocol)
     return thrown
-
-
-def _check_protocols(protocols: Mapping[str, Protocol]) -> None:
-    if not protocols:
-        raise ValueError("protocols must hold at least one protocol")
 
 
 def _check_complete(outcome: Outcome[Any]) -> None:

@@ -48,7 +48,7 @@ class CallMeasurements(NamedTuple):
     striation: float
     """How strong that rhythm is: the peak of the envelope's spectrum over its median."""
     contrast: float
-    """What its peak adds to the power of the background, over that power."""
+    """What its peak adds to the power of the background, over that power; of a weak call, the noise at its peak too."""
 
 
 def measure_call(

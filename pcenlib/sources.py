@@ -309,7 +309,7 @@ def modulated_noise(
     return gain * noise(n_samples, sr, rng, slope=slope)
 
 
-def wind(n_samples: int, sr: int, rng: np.random.Generator, *, gusts: float = 6.0, rate: float = 0.3) -> Waveform:
+def wind(n_samples: int, sr: int, rng: np.random.Generator, *, spread: float = 6.0, rate: float = 0.3) -> Waveform:
     """Wind in leaves and at the microphone: noise that falls by 6 dB an octave, swelling and ebbing with the gusts.
 
     Parameters
@@ -318,8 +318,8 @@ def wind(n_samples: int, sr: int, rng: np.random.Generator, *, gusts: float = 6.
         Length, and samples per second.
     rng : numpy.random.Generator
         Source of the noise and of the gusts.
-    gusts : float
-        Standard deviation of the level, in dB.
+    spread : float
+        Standard deviation of the level from gust to lull, in dB.
     rate : float
         About how many gusts come in a second.
 
@@ -332,14 +332,14 @@ def wind(n_samples: int, sr: int, rng: np.random.Generator, *, gusts: float = 6.
     -----
     Chapter 3.1, *Data and spectrograms*.
     """
-    check_range("gusts", gusts, 0)
+    check_range("spread", spread, 0)
     check_range("rate", rate, 0, open_low=True)
     steady = noise(n_samples, sr, rng, slope=-6.0)
     # A level at random every quarter of a gust, smoothed and joined by lines, whose mean square is 4/3.
     n_knots = int(np.ceil(4 * rate * n_samples / sr)) + 1
     knots = np.convolve(rng.standard_normal(n_knots + 2), [0.5, 1.0, 0.5], mode="valid") / np.sqrt(4 / 3)
     level = np.interp(4 * rate * np.arange(n_samples) / sr, np.arange(n_knots), knots)
-    gusty = steady * 10 ** (gusts * level / 20)
+    gusty = steady * 10 ** (spread * level / 20)
     return gusty / np.sqrt(np.mean(gusty**2))
 
 

@@ -58,6 +58,29 @@ def test_default_threshold_is_the_median(values):
     assert threshold_at_recall(values) == pytest.approx(np.median(values))
 
 
+@given(VALUES)
+def test_the_lower_threshold_is_that_of_the_released_code(values):
+    assert threshold_at_recall(values, lower=True) == sorted(values, reverse=True)[len(values) // 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "recall", "threshold"),
+    [([4, 1, 3, 2], 0.5, 2), ([3, 1, 2], 0.5, 2), ([1, 2, 3, 4], 0.75, 1), ([7], 0.5, 7)],
+)
+def test_lower_threshold_by_hand(values, recall, threshold):
+    assert threshold_at_recall(values, recall, lower=True) == threshold
+    calls = pd.DataFrame({"distance": 1.0, "group": "a", "detector": "flux", "value": values})
+    assert calibrate(calls, recall=recall, lower=True)["threshold"].item() == threshold
+
+
+@given(VALUES, st.floats(0, 1))
+def test_the_lower_threshold_is_one_of_the_values_and_finds_the_recall(values, recall):
+    threshold = threshold_at_recall(values, recall, lower=True)
+    assert threshold in values
+    assert threshold <= threshold_at_recall(values, recall) + 1e-12
+    assert np.mean(np.array(values) >= threshold) >= recall - 1e-12
+
+
 @given(VALUES, st.floats(0, 1))
 def test_the_share_of_calls_above_the_threshold_is_the_recall(values, recall):
     threshold = threshold_at_recall(values, recall)

@@ -362,7 +362,9 @@ def test_a_burst_in_a_band_without_any_frequency_is_refused():
 
 def gain_of_wind(n_samples, sr, seed, **options):
     """Gain of the gusts in dB, but for a constant: the same wind, with and without them."""
-    gusty, steady = (wind(n_samples, sr, np.random.default_rng(seed), gusts=g, **options) for g in (6.0, 0.0))
+    gusty, steady = (
+        wind(n_samples, sr, np.random.default_rng(seed), spread=spread, **options) for spread in (6.0, 0.0)
+    )
     return 20 * np.log10(gusty / steady)
 
 
@@ -373,14 +375,14 @@ def test_wind_has_its_length_and_a_root_mean_square_of_1(n_samples):
     assert np.mean(x**2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("gusts", [0.0, 6.0])
-def test_wind_falls_by_6_dB_an_octave(gusts):  # noqa: N802
-    x = wind(2**18, SR, np.random.default_rng(0), gusts=gusts)
+@pytest.mark.parametrize("spread", [0.0, 6.0])
+def test_wind_falls_by_6_dB_an_octave(spread):  # noqa: N802
+    x = wind(2**18, SR, np.random.default_rng(0), spread=spread)
     assert slope_of(x, SR, 100, 10000) == pytest.approx(-6, abs=0.1)
 
 
 def test_wind_without_gusts_is_noise():
-    x = wind(5000, SR, np.random.default_rng(0), gusts=0.0)
+    x = wind(5000, SR, np.random.default_rng(0), spread=0.0)
     assert_allclose(x, noise(5000, SR, np.random.default_rng(0), slope=-6))
 
 
@@ -576,7 +578,7 @@ def test_the_first_chirp_comes_anywhere_within_a_period():
         *((source, "n_samples", value) for source in (wind, clicks, rain, insects) for value in (0, -1, 1.5)),
         *((source, "sr", value) for source in (wind, clicks, rain, insects) for value in (0, -1)),
         *((source, "rate", value) for source in (wind, clicks, rain, insects) for value in (-1, np.nan)),
-        (wind, "gusts", -1),
+        (wind, "spread", -1),
         (wind, "rate", 0),
         (clicks, "decay", 0),
         (clicks, "spread", -1),
