@@ -157,6 +157,22 @@ def test_width_of_the_resonance(width, start):
     assert np.mean(spreads) == pytest.approx(width / np.sqrt(2), rel=0.03)
 
 
+@pytest.mark.parametrize("bird", [Nighthawk(), Nighthawk(start=10000.0, end=10000.0, width=1000.0)])
+def test_a_call_is_the_same_at_any_sample_rate_but_for_what_that_cannot_hold(bird):
+    fine, coarse = (nighthawk_call(sr, np.random.default_rng(0), bird=bird) for sr in (44100, 22050))
+    halved = scipy.signal.decimate(fine, 2, ftype="fir", n=500)[: coarse.size]
+    assert np.corrcoef(halved, coarse[: halved.size])[0, 1] > 0.99
+
+
+def test_pulses_are_a_little_irregular_in_strength():
+    spreads = []
+    for call in calls(n=10, bird=Nighthawk(start=4000.0, end=4000.0, duration=0.4)):
+        envelope = np.abs(scipy.signal.hilbert(call))[round(0.05 * SR) : -round(0.05 * SR)]
+        peaks, _ = scipy.signal.find_peaks(envelope, distance=round(0.7 * SR / 219))
+        spreads.append(np.std(envelope[peaks]) / np.mean(envelope[peaks]))
+    assert np.mean(spreads) == pytest.approx(0.2, abs=0.04)
+
+
 def test_attack_and_release():
     bird = Nighthawk(duration=0.4, attack=0.1, release=0.05)
     squares = np.zeros((60, round(0.4 * SR)))
