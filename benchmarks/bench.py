@@ -202,12 +202,9 @@ def timed_steps(spent: dict[str, float]) -> Iterator[None]:
 
     kernels, fft, read = streaming._kernels, streaming.scipy.fft, soundfile.SoundFile.read
     compiled = kernels()
-    if compiled is not None:
-        steps = SimpleNamespace(
-            multiply=timed("window", compiled.multiply), detect=timed("bands and functions", compiled.detect)
-        )
-        streaming._kernels = lambda: steps
-    streaming.scipy.fft = SimpleNamespace(rfft=timed("transform", fft.rfft))
+    steps = SimpleNamespace(fold=timed("window", compiled.fold), detect=timed("bands and functions", compiled.detect))
+    streaming._kernels = lambda: steps
+    streaming.scipy.fft = SimpleNamespace(fft=timed("transform", fft.fft))
     soundfile.SoundFile.read = timed("read", read)
     try:
         yield

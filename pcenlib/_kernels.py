@@ -1,12 +1,11 @@
-"""From samples to frames, and from their spectra to detection functions, compiled by numba: `streaming`'s fast way.
+"""From samples to sequences, and from their spectra to detection functions, compiled by numba: `streaming`'s fast way.
 
-Importing this module imports numba. Each loop is short and touches few arrays, so that the compiler turns it into
-vector instructions; that is also why maxima are folded by halves and why all indices start at zero. Frames go through
-the bands in groups, the frames of a group side by side in memory; then each frame goes through equations 1, 2, 4 and
-6, its bands side by side.
+Importing this module imports numba. In all arrays, frames are side by side in memory, and each innermost loop goes over
+frames: the compiler turns it into vector instructions, whatever is computed, as long as indices are known not to be
+negative and arrays are no slices with a stride.
 
-Magnitudes and their ratios are in single precision, which costs some 1e-7 in a detection function; sums over bins and
-the background are in double precision, lest errors add up. Nothing here is ever NaN, which is the first of the
+Magnitudes and their ratios are in single precision, which costs some 1e-7 in a detection function; the background, and
+sums over many bins, are in double precision, lest errors add up. Nothing here is ever NaN, which is the first of the
 liberties that the compiler is given; it may also reorder sums and products, but not take for granted that they are
 finite. Logarithms are taken here, one by one, because numpy's wide vector instructions for them slow down a processor
 for a while afterwards.
@@ -20,14 +19,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["detect", "multiply"]
-
-GROUP = 32
+__all__ = ["detect", "fold"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = npt.NDArray[np.floating]
 Singles = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
+Spectra = npt.NDArray[np.complexfloating]
+Integers = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.uint64]
 
 
 def jit(function: Function) -> Function:
@@ -37,21 +37,33 @@ def jit(function: Function) -> Function:
 
 
 @jit
-def multiply(x: npt.NDArray[Any], window: Floats, hop_length: int, frames: Floats) -> None:
-    """Fill the frames (frame, sample) with windows of x; what lies right of the window is left as it is."""
-    for t in range(frames.shape[0]):
-        begin = t * hop_length
-        product(x[begin : begin + window.size], window, frames[t])
+def fold(x: Floats, columns: Floats, rows: Indices, shifts: Indices, factors: Spectra, sequences: Spectra) -> None:
+    """Fill in the sequences (number, frame) of `_transform`, by way of the samples in columns of a hop each.
+
+    What is in columns and sequences of frames that x does not reach is of no use, but finite.
+    """
+    n_frames = np.uint64(sequences.shape[1])
+    hop_length = columns.shape[0]
+    for t in range(-(-x.size // hop_length)):
+        hop = x[t * hop_length : (t + 1) * hop_length]
+        for j in range(hop.size):
+            columns[j, t] = hop[j]
+    for i in range(factors.shape[0]):
+        row, other_row, shift, other_shift = rows[i, 0], rows[i, 1], shifts[i, 0], shifts[i, 1]
+        a, b = factors[i, 0], factors[i, 1]
+        for t in range(n_frames):
+            first, second = columns[row, shift + t], columns[other_row, other_shift + t]
+            sequences[i, t] = complex(first * a.real + second * b.real, first * a.imag + second * b.imag)
 
 
 @jit
 def detect(
-    spectra: npt.NDArray[np.complexfloating],
-    low: int,
-    n_bins: int,
-    first: npt.NDArray[np.int64],
-    quads: npt.NDArray[np.int64],
-    weights: Singles,
+    spectra: Spectra,
+    places: Integers,
+    turns: Spectra,
+    first: Integers,
+    quads: Integers,
+    weights: Floats,
     power: int,
     floor: np.float32,
     s: float,
@@ -59,151 +71,128 @@ def detect(
     M: Doubles,
     functions: Doubles,
 ) -> None:
-    """Fill in a column of functions for each of the spectra (frame, bin).
+    """Fill in the functions (function, frame) of the first frames of the spectra (place, frame).
 
-    The bands are made of `n_bins` bins from `low`. They are these bins, to that power, if there are no weights; else,
-    band b is the sum of ``4 * quads[b]`` bins from ``low + first[b]``, each times its weight; the weights of all bands
-    follow one another. `E` is the last frame and `M` the background of the next one, both updated; zeros stand for
-    none yet, and the first frame for both.
+    `_transform` explains the places and turns of bins. Bands are these bins, to that power, if there are no weights;
+    else, band b is the sum of ``4 * quads[b]`` bins from ``first[b]``, each times its weight; the weights of all bands
+    follow one another. `E` is the last frame and `M` the background of the next one, both updated; zeros stand for none
+    yet, and the first frame for both.
     """
-    n_frames, n_bands = spectra.shape[0], M.size
-    rows = np.empty((GROUP, n_bins), np.float32)
-    columns = np.empty((n_bins + 3, GROUP), np.float32)
-    columns[n_bins:] = 0  # where the last quad may reach past the last bin, with weights of zero
-    sums = np.empty((n_bands, GROUP))
-    bands = rows if weights.size == 0 else np.empty((GROUP, n_bands), np.float32)
-    ratio = np.empty(n_bands, np.float32)
-    rounded = M.astype(np.float32)
-    for begin in range(0, n_frames, GROUP):
-        size = min(GROUP, n_frames - begin)
-        for t in range(size):
-            squares(spectra[begin + t, low : low + n_bins], rows[t])
-            if power == 1:
-                roots(rows[t])
-        if weights.size:
-            transpose(rows, columns)
-            weighted_sums(columns, first, quads, weights, sums)
-            transpose(sums, bands)
-        for t in range(size):
-            lift(bands[t], floor)
-            if E[0] == 0:
-                E[:] = bands[0]
-            if M[0] == 0:
-                M[:] = rounded[:] = bands[0]
-            last = bands[t - 1] if t > 0 else E
-            divide(bands[t], last, ratio)
-            functions[0, begin + t] = mean_log_rise(bands[t], last, ratio)
-            functions[1, begin + t] = math.log(largest_ratio(bands[t], last, ratio))
-            divide(bands[t], rounded, ratio)
-            functions[2, begin + t] = math.log1p(largest_ratio(bands[t], M, ratio))
-            smooth(bands[t], s, M, rounded)
-        E[:] = bands[size - 1]
+    n_frames, n_bands, n_bins = spectra.shape[1], M.size, turns.size
+    bins = np.empty((n_bins + 3, n_frames), np.float32)
+    bins[n_bins:] = 0  # where the last quad may reach, with weights of zero
+    magnitudes(spectra, places, turns, power, bins)
+    # Frames from the last one before these on, and backgrounds up to the next frame's; bands are smoothed by fours.
+    bands, backgrounds = np.empty((n_bands + 3, 1 + n_frames), np.float32), np.empty((n_bands + 3, n_frames + 1))
+    bands[n_bands:], backgrounds[n_bands:] = 1, 1
+    if weights.size:
+        sums = np.empty((n_bands, n_frames), weights.dtype)
+        weighted_sums(bins, first, quads, weights, sums)
+        lift(sums, floor, bands[:n_bands])
+    else:
+        lift(bins, floor, bands[:n_bands])
+    for b in range(n_bands):
+        bands[b, 0] = E[b] if E[b] > 0 else bands[b, 1]
+        backgrounds[b, 0] = M[b] if M[b] > 0 else bands[b, 1]
+    smooth(bands, s, backgrounds)
+    rises(bands[:n_bands], functions[0], functions[1])
+    excesses(bands[:n_bands], backgrounds, functions[2])
+    E[:], M[:] = bands[:n_bands, functions.shape[1]], backgrounds[:n_bands, functions.shape[1]]
 
 
 @jit
-def product(x: npt.NDArray[Any], window: Floats, frame: Floats) -> None:
-    """Samples times window."""
-    for n in range(window.size):
-        frame[n] = window.dtype.type(x[n]) * window[n]
+def magnitudes(spectra: Spectra, places: Integers, turns: Spectra, power: int, bins: Singles) -> None:
+    """Magnitudes (bin, frame), or their squares."""
+    for i in range(turns.size):
+        place, mirror, c, s = places[i, 0], places[i, 1], turns[i].real, turns[i].imag
+        if mirror < 0:
+            for t in range(bins.shape[1]):
+                Z = spectra[place, t]
+                square = np.float32(Z.real * Z.real + Z.imag * Z.imag)
+                bins[i, t] = math.sqrt(square) if power == 1 else square
+        else:
+            for t in range(bins.shape[1]):
+                Z, Y = spectra[place, t], spectra[mirror, t]
+                odd_real, odd_imag = Z.imag + Y.imag, Y.real - Z.real
+                real = Z.real + Y.real + c * odd_real - s * odd_imag
+                imag = Z.imag - Y.imag + c * odd_imag + s * odd_real
+                square = np.float32((real * real + imag * imag) / 4)
+                bins[i, t] = math.sqrt(square) if power == 1 else square
 
 
 @jit
-def squares(spectrum: npt.NDArray[np.complexfloating], E: Singles) -> None:
-    """Squared magnitudes of a spectrum."""
-    for k in range(E.size):
-        E[k] = spectrum[k].real * spectrum[k].real + spectrum[k].imag * spectrum[k].imag
-
-
-@jit
-def roots(E: Singles) -> None:
-    """Magnitudes from their squares, in place."""
-    for k in range(E.size):
-        E[k] = math.sqrt(E[k])
-
-
-@jit
-def transpose(rows: Floats, columns: Singles) -> None:
-    """Turn rows into columns."""
-    for k in range(rows.shape[1]):
-        for t in range(rows.shape[0]):
-            columns[k, t] = rows[t, k]
-
-
-@jit
-def weighted_sums(
-    columns: Singles, first: npt.NDArray[np.int64], quads: npt.NDArray[np.int64], weights: Singles, sums: Doubles
-) -> None:
-    """Sums (band, frame) of magnitudes (bin, frame) with the weights of each band, four bins at a time."""
+def weighted_sums(bins: Singles, first: Integers, quads: Integers, weights: Floats, sums: Floats) -> None:
+    """Sums (band, frame) of bins, four at a time and in the precision of the weights."""
     j = 0
-    for b in range(sums.shape[0]):
-        band = sums[b]
-        band[:] = 0
-        for quad in range(quads[b]):
-            four = columns[first[b] + 4 * quad : first[b] + 4 * quad + 4]
+    for b in range(first.size):
+        sums[b] = 0
+        for k in range(first[b], first[b] + 4 * quads[b], 4):
             w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-            for t in range(band.size):
-                band[t] += w0 * four[0, t] + w1 * four[1, t] + w2 * four[2, t] + w3 * four[3, t]
+            for t in range(sums.shape[1]):
+                sums[b, t] += w0 * bins[k, t] + w1 * bins[k + 1, t] + w2 * bins[k + 2, t] + w3 * bins[k + 3, t]
             j += 4
 
 
 @jit
-def lift(E: Singles, floor: np.float32) -> None:
-    """Lift what lies below the floor to the floor."""
-    for b in range(E.size):
-        E[b] = max(E[b], floor)
+def lift(values: Floats, floor: np.float32, bands: Singles) -> None:
+    """E of the frames after the first: values, but what lies below the floor is lifted to the floor."""
+    for b in range(bands.shape[0]):
+        for t in range(values.shape[1]):
+            bands[b, t + 1] = max(np.float32(values[b, t]), floor)
 
 
 @jit
-def divide(E: Singles, M: Singles, ratio: Singles) -> None:
-    """Ratio of E to M in each band."""
-    for b in range(ratio.size):
-        ratio[b] = E[b] / M[b]
+def rises(bands: Singles, mean: Doubles, largest: Doubles) -> None:
+    """Mean and maximum over bands of the rise in logarithm since the last frame, equations 1 and 2."""
+    n_frames = bands.shape[1] - 1
+    product, maximum = np.ones(n_frames), np.zeros(n_frames, np.float32)
+    for b in range(bands.shape[0]):
+        for t in range(n_frames):
+            ratio = bands[b, t + 1] / bands[b, t]
+            maximum[t] = max(maximum[t], ratio)
+            product[t] *= max(ratio, np.float32(1))
+    for t in range(mean.size):
+        mean[t] = (math.log(product[t]) if product[t] < math.inf else log_of_rises(bands, t)) / bands.shape[0]
+        largest[t] = math.log(maximum[t] if maximum[t] < math.inf else largest_ratio(bands, bands, t))
 
 
 @jit
-def smooth(E: Singles, s: float, M: Doubles, rounded: Singles) -> None:
-    """Background of the next frame, equation 4, in double precision and rounded."""
-    for b in range(M.size):
-        M[b] = s * E[b] + (1 - s) * M[b]
-        rounded[b] = M[b]
+def smooth(bands: Singles, s: float, M: Doubles) -> None:
+    """Background of the frames after the first, equation 4; of four bands at once, which do not wait for each other."""
+    for b in range(0, bands.shape[0] - 3, 4):
+        m0, m1, m2, m3 = M[b, 0], M[b + 1, 0], M[b + 2, 0], M[b + 3, 0]
+        for t in range(1, bands.shape[1]):
+            m0 = s * bands[b, t] + (1 - s) * m0
+            m1 = s * bands[b + 1, t] + (1 - s) * m1
+            m2 = s * bands[b + 2, t] + (1 - s) * m2
+            m3 = s * bands[b + 3, t] + (1 - s) * m3
+            M[b, t], M[b + 1, t], M[b + 2, t], M[b + 3, t] = m0, m1, m2, m3
 
 
 @jit
-def mean_log_rise(E: Singles, last: Singles, ratio: Singles) -> float:
-    """Mean over bands of max(log ratio, 0), equation 1: the logarithm of a product, unless the product overflows."""
-    product = 1.0
-    for b in range(ratio.size):
-        product *= max(ratio[b], np.float32(1))
-    if product < math.inf:
-        return math.log(product) / ratio.size
+def excesses(bands: Singles, M: Doubles, pooled: Doubles) -> None:
+    """Logarithm of one and the largest ratio over bands of a frame to its background, equation 6."""
+    maximum = np.zeros(bands.shape[1] - 1, np.float32)
+    for b in range(bands.shape[0]):
+        for t in range(maximum.size):
+            maximum[t] = max(maximum[t], bands[b, t + 1] / np.float32(M[b, t]))
+    for t in range(pooled.size):
+        pooled[t] = math.log1p(maximum[t] if maximum[t] < math.inf else largest_ratio(bands, M, t))
+
+
+@jit
+def log_of_rises(bands: Singles, t: int) -> float:
+    """Sum over bands of the rises in logarithm, where the product of ratios overflows."""
     total = 0.0
-    for b in range(ratio.size):
-        total += math.log(max(np.float64(E[b]) / last[b], 1.0))
-    return total / ratio.size
+    for b in range(bands.shape[0]):
+        total += math.log(max(np.float64(bands[b, t + 1]) / bands[b, t], 1.0))
+    return total
 
 
 @jit
-def largest_ratio(E: Singles, M: Floats, ratio: Singles) -> float:
-    """Maximum over bands of the ratio of E to M, which is overwritten; again in double precision if it overflows."""
-    largest = float(fold_maximum(ratio))
-    if largest == math.inf:
-        largest = 0.0
-        for b in range(E.size):
-            largest = max(largest, np.float64(E[b]) / M[b])
-    return largest
-
-
-@jit
-def fold_maximum(values: Singles) -> np.float32:
-    """Maximum of the values, which are overwritten."""
-    size = values.size
-    while size > 8:
-        half = size // 2
-        near, far = values[: size - half], values[half:size]
-        for b in range(near.size):
-            near[b] = max(near[b], far[b])
-        size -= half
-    largest: np.float32 = values[0]
-    for b in range(1, size):
-        largest = max(largest, values[b])
+def largest_ratio(bands: Singles, M: Floats, t: int) -> float:
+    """Maximum over bands of the ratio of a frame to M, where it overflows in single precision."""
+    largest = 0.0
+    for b in range(bands.shape[0]):
+        largest = max(largest, np.float64(bands[b, t + 1]) / M[b, t])
     return largest

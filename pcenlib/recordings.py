@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pcenlib._checks import as_real_floats, check_count
 
-__all__ = ["SIXTEEN_BITS", "Info", "as_floats", "cut", "info", "samples"]
+__all__ = ["Info", "as_floats", "cut", "info", "samples"]
 
 FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
@@ -33,8 +33,8 @@ QUALITY = "VHQ"
 # Size of the largest samples: their powers are finite even in single precision.
 LARGEST = 1e15
 
+# What samples of 16 bits are multiplied by to lie in [-1, 1[.
 SIXTEEN_BITS = 2.0**-15
-"""What samples of 16 bits are multiplied by to lie in [-1, 1[."""
 
 SAMPLES_PER_READ = 2**17
 

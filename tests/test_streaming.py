@@ -10,6 +10,7 @@ import tracemalloc
 import librosa
 import numpy as np
 import pytest
+import scipy.fft
 import soundfile
 import soxr
 from hypothesis import given
@@ -96,7 +97,7 @@ def test_any_length_in_blocks_of_any_size(n_samples, block_frames, setting):
 def test_reads_shorter_than_a_window_do_not_show(setting, per_read, monkeypatch):
     x = white(2000)
     monkeypatch.setattr(recordings, "SAMPLES_PER_READ", per_read)
-    monkeypatch.setattr(streaming, "BYTES_PER_BATCH", 3 * 8 * setting.n_fft)
+    monkeypatch.setattr(streaming, "BYTES_PER_ROW", 3 * 16)
     monkeypatch.setattr(streaming, "FRAMES_PER_BLOCK", 3)
     close(joined(detection_blocks(x, setting, block_frames=1)), whole(x, setting))
 
@@ -126,6 +127,37 @@ def test_other_numbers_of_bands():
         mel = dataclasses.replace(NIGHTHAWK, n_bands=n_bands, fmin=0)
         for setting in (linear, mel):
             close(detection_functions(white(2000), setting), whole(white(2000), setting))
+
+
+@BOTH_ENGINES
+@pytest.mark.parametrize(("win_length", "n_fft"), [(256, 512), (250, 750), (200, 256), (255, 510), (255, 765), (2, 8)])
+def test_other_transforms(win_length, n_fft):
+    for hop_length in (1, 100, 300):
+        lengths = {"win_length": win_length, "n_fft": n_fft, "hop_length": hop_length, "n_bands": n_fft // 2}
+        width = RIGHT_WHALE.sr / n_fft
+        setting = dataclasses.replace(RIGHT_WHALE, **lengths, fmin=width, fmax=width * (n_fft // 2))
+        x = white(2000)
+        close(detection_functions(x, setting), whole(x, setting))
+
+
+def test_other_transforms_are_plugged_in():
+    class Backend:
+        """scipy's own transform that returns a new array, as others do."""
+
+        __ua_domain__ = "numpy.scipy.fft"
+        calls = 0
+
+        @staticmethod
+        def __ua_function__(method, args, kwargs):
+            Backend.calls += 1
+            with scipy.fft.skip_backend(Backend):
+                return method(*args, **{**kwargs, "overwrite_x": False})
+
+    x = white(20_000)
+    expected = detection_functions(x, NIGHTHAWK)
+    with scipy.fft.set_backend(Backend):
+        close(detection_functions(x, NIGHTHAWK), expected, atol=0)
+    assert Backend.calls > 0
 
 
 # Accuracy
