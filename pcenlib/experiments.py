@@ -24,8 +24,9 @@ from pcenlib.batch import Outcome, run
 from pcenlib.datasets import Clip, DataSet, Sound
 from pcenlib.evaluation import Counting, Counts, calibrate, count_exceedances, merge_counts, mtbfa_table
 from pcenlib.evaluation import thresholds_by_detector as by_detector
-from pcenlib.novelty import smoothing_coefficient
-from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting
+from pcenlib.novelty import averaged_flux, pcen, smoothing_coefficient
+from pcenlib.recordings import samples
+from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
 from pcenlib.streaming import DetectionFunctions, detection_functions
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "check_run",
     "clip_values",
     "evaluate",
+    "peak_places",
     "switches",
 ]
 
@@ -220,6 +222,73 @@ def _peaks_of_clip(
             time = float(setting.times(first + peak + 1)[-1]) - origin
             found.append((name, detector, float(values[peak]), time))
     return found
+
+
+def peak_places(
+    dataset: DataSet,
+    setting: Setting,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """Where each detection function has its maximum over each clip: the white dots of figure 1, for all clips.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Clips with calls.
+    setting : Setting
+        Window, hop, bands and s.
+    executor, jobs, progress
+        As for `batch.run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `clip`, `distance`, `group`, `detector`, `time`, the centre of the frame in seconds from the start of
+        the clip, and `frequency`, the centre of the band in hertz; a mean over bands has none.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    clips = dataset.clips
+    outcome = run(
+        functools.partial(_places_of_clip, dataset=dataset, setting=setting),
+        clips,
+        names=[clip.name for clip in clips],
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        (clip.name, clip.distance, clip.group, detector, *place)
+        for clip, places in zip(clips, outcome.results.values(), strict=True)
+        for detector, place in places.items()
+    ]
+    return pd.DataFrame(rows, columns=["clip", "distance", "group", "detector", "time", "frequency"])
+
+
+def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[str, tuple[float, float]]:
+    """Time and frequency of the maximum of each detection function over a clip."""
+    sound = dataset.clip(clip)
+    E = spectrogram(np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr))), setting)
+    first = round(sound.lead * setting.sr / setting.hop_length)
+    contrasts = {
+        "averaged_flux": averaged_flux(E)[np.newaxis],
+        "max_pooled_flux": np.diff(np.log(E), prepend=np.log(E[:, :1])),
+        "max_pooled_pcen": pcen(E, s=setting.s),
+    }
+    places = {}
+    for detector, values in contrasts.items():
+        time, frequency = setting.place_of_maximum(values[:, first:])
+        time += first * setting.hop - sound.lead
+        places[detector] = (time, frequency if len(values) > 1 else math.nan)
+    return places
 
 
 def _count(

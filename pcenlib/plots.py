@@ -245,6 +245,7 @@ def gallery(
     *,
     limits: Mapping[str, tuple[float, float]],
     peaks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    row_height: float = 1.5,
 ) -> npt.NDArray[np.object_]:
     """Rows of pictures in several representations side by side, as the paper's figure 1.
 
@@ -260,14 +261,15 @@ def gallery(
         Ends of the colour scale of each column.
     peaks : mapping of str to sequence of (float, float), optional
         Time and frequency of a dot in each picture.
+    row_height : float
+        Height of each row, in inches.
 
     Returns
     -------
     ndarray of Axes, shape (row, column)
     """
-    figure, axes = plt.subplots(
-        len(rows), len(columns), figsize=(7.2, 0.5 + 1.5 * len(rows)), sharex=True, sharey=True, squeeze=False
-    )
+    size = (7.2, 0.5 + row_height * len(rows))
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, sharex=True, sharey=True, squeeze=False)
     for column, (title, pictures) in enumerate(columns.items()):
         low, high = limits[title]
         for row, picture in enumerate(pictures):
