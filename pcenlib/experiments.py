@@ -24,6 +24,7 @@ from pcenlib.batch import Outcome, run
 from pcenlib.datasets import Clip, DataSet, Sound
 from pcenlib.evaluation import Counting, Counts, calibrate, count_exceedances, merge_counts, mtbfa_table
 from pcenlib.evaluation import thresholds_by_detector as by_detector
+from pcenlib.measurements import NoveltyMeasurements, measure_novelty
 from pcenlib.novelty import averaged_flux, pcen, smoothing_coefficient
 from pcenlib.recordings import samples
 from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
@@ -42,6 +43,7 @@ __all__ = [
     "check_run",
     "clip_values",
     "evaluate",
+    "measure_recordings",
     "peak_places",
     "switches",
 ]
@@ -276,7 +278,7 @@ def peak_places(
 def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[str, tuple[float, float]]:
     """Time and frequency of the maximum of each detection function over a clip."""
     sound = dataset.clip(clip)
-    E = spectrogram(np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr))), setting)
+    E = spectrogram(_waveform(sound, setting), setting)
     first = round(sound.lead * setting.sr / setting.hop_length)
     contrasts = {
         "averaged_flux": averaged_flux(E)[np.newaxis],
@@ -289,6 +291,61 @@ def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[s
         time += first * setting.hop - sound.lead
         places[detector] = (time, frequency if len(values) > 1 else math.nan)
     return places
+
+
+def measure_recordings(
+    dataset: DataSet,
+    setting: Setting,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """What the detection functions make of each recording without a call: `measurements.measure_novelty` of all.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Recordings without calls, each short enough for memory.
+    setting : Setting
+        Window, hop, bands and s.
+    executor, jobs, progress
+        As for `batch.run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `recording`, `detector`, and the fields of `measurements.NoveltyMeasurements`.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    outcome = run(
+        functools.partial(_novelty_of_recording, dataset=dataset, setting=setting),
+        dataset.recordings,
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        {"recording": name, "detector": detector, **measured._asdict()}
+        for name, by_name in outcome.results.items()
+        for detector, measured in by_name.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _novelty_of_recording(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
+    return measure_novelty(_waveform(dataset.recording(name), setting), setting)
+
+
+def _waveform(sound: Sound, setting: Setting) -> npt.NDArray[np.floating]:
+    """All samples of a sound, at the rate of the setting."""
+    return np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr)))
 
 
 def _count(

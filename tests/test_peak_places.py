@@ -1,4 +1,4 @@
-"""The places of maxima: those of the detection functions, in the bands of the spectrogram."""
+"""The places of maxima, and the novelty of recordings: those of the detection functions, whoever computes them."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,10 @@ from pandas.testing import assert_frame_equal
 
 from pcenlib import NIGHTHAWK
 from pcenlib.datasets import Clip, SimulatedNighthawk, Sound
-from pcenlib.experiments import NIGHTHAWK_PAPER, clip_values, peak_places
+from pcenlib.experiments import NIGHTHAWK_PAPER, clip_values, measure_recordings, peak_places
+from pcenlib.measurements import measure_novelty
 
-SIMULATED = SimulatedNighthawk(seed=3, n_calls=3, distances=(30, 200))
+SIMULATED = SimulatedNighthawk(seed=3, n_calls=3, distances=(30, 200), n_scenes=2)
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,12 @@ def test_frequencies_are_centres_of_bands():
     frequencies = peak_places(SIMULATED, NIGHTHAWK, jobs=1)["frequency"].dropna()
     assert len(frequencies) == 2 * len(SIMULATED.clips)
     assert np.isin(frequencies, NIGHTHAWK.frequencies).all()
+
+
+def test_recordings_are_measured_one_by_one():
+    table = measure_recordings(SIMULATED, NIGHTHAWK, jobs=1)
+    assert list(table["recording"]) == [name for name in SIMULATED.recordings for _ in range(3)]
+    expected = measure_novelty(SIMULATED.recording("scene 0001").source, NIGHTHAWK)
+    for row in table[table["recording"] == "scene 0001"].to_dict("records"):
+        assert row == {"recording": "scene 0001", "detector": row["detector"], **expected[row["detector"]]._asdict()}
+    assert_frame_equal(table, measure_recordings(SIMULATED, NIGHTHAWK, jobs=2))
