@@ -220,7 +220,7 @@ def image(
     return ax
 
 
-def mark(ax: Axes, time: float, frequency: float) -> Axes:
+def mark(ax: Axes, time: float, frequency: float, *, size: float = 7.0) -> Axes:
     """A white dot with a dark rim, as in the paper's figure 1, at a place in a picture.
 
     Parameters
@@ -229,12 +229,14 @@ def mark(ax: Axes, time: float, frequency: float) -> Axes:
         A picture drawn by `image`.
     time, frequency : float
         The place, in seconds and hertz.
+    size : float
+        Diameter of the dot, in points.
 
     Returns
     -------
     Axes
     """
-    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=7)
+    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=size)
     return ax
 
 
@@ -276,7 +278,7 @@ def gallery(
             ax = image(picture, setting, label="", vmin=low, vmax=high, colorbar=False, ax=axes[row, column])
             ax.set(xlabel="", ylabel="", title=title if row == 0 else "")
             if peaks:
-                mark(ax, *peaks[title][row])
+                mark(ax, *peaks[title][row], size=min(7.0, 5 * row_height))
     for ax, row_name in zip(axes[:, 0], rows, strict=True):
         ax.set_ylabel(row_name)
     figure.supxlabel("time (s)", fontsize="medium")
