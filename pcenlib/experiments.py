@@ -42,6 +42,7 @@ __all__ = [
     "Protocol",
     "check_run",
     "clip_values",
+    "count_alarms",
     "evaluate",
     "measure_recordings",
     "peak_places",
@@ -346,6 +347,58 @@ def _novelty_of_recording(name: str, *, dataset: DataSet, setting: Setting) -> d
 def _waveform(sound: Sound, setting: Setting) -> npt.NDArray[np.floating]:
     """All samples of a sound, at the rate of the setting."""
     return np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr)))
+
+
+def count_alarms(
+    dataset: DataSet,
+    protocols: Mapping[str, Protocol],
+    thresholds: Mapping[str, npt.ArrayLike],
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """False alarms of each recording at thresholds of your choice: stage two by itself.
+
+    Parameters
+    ----------
+    dataset, protocols, executor, jobs, progress
+        As for `evaluate`.
+    thresholds : mapping of str to array_like, shape (threshold,)
+        For each detector, its thresholds; the same for all protocols.
+
+    Returns
+    -------
+    DataFrame
+        Columns `protocol`, `recording`, `detector`, `threshold`, `false_alarms`, and the `duration` of the recording
+        that counts, in seconds.
+
+    Notes
+    -----
+    Chapter *A distance laboratory*.
+    """
+    import pandas as pd
+
+    _check_protocols(protocols)
+    edges = {detector: np.asarray(values, dtype=float).tolist() for detector, values in thresholds.items()}
+    outcome = run(
+        functools.partial(
+            _alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=dict.fromkeys(protocols, edges)
+        ),
+        dataset.recordings,
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        (label, recording, detector, threshold, alarms, counts["n_frames"] * protocols[label].setting.hop)
+        for recording, by_protocol in outcome.results.items()
+        for label, counts in by_protocol.items()
+        for detector, values in edges.items()
+        for threshold, alarms in zip(values, counts["alarms"][detector], strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["protocol", "recording", "detector", "threshold", "false_alarms", "duration"])
 
 
 def _count(
