@@ -379,7 +379,8 @@ def count_alarms(
     """
     import pandas as pd
 
-    _check_protocols(protocols)
+    if not protocols:
+        raise ValueError("protocols must hold at least one protocol")
     edges = {detector: np.asarray(values, dtype=float).tolist() for detector, values in thresholds.items()}
     outcome = run(
         functools.partial(
