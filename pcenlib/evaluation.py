@@ -14,7 +14,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Counts",
+    "RecallCurve",
     "calibrate",
     "chance_mtbfa",
     "count_exceedances",
     "detection_range",
     "exceedance",
+    "fit_recall",
     "format_mtbfa",
     "merge_counts",
     "mtbfa",
@@ -581,6 +583,71 @@ def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float
         return float(d[first - 1])
     high, low = np.log(t[first - 1 : first + 1])
     return float(d[first - 1] + (d[first] - d[first - 1]) * (high - math.log(level)) / (high - low))
+
+
+class RecallCurve(NamedTuple):
+    """Share of the calls that are found, against the level at which they arrive: a logistic curve.
+
+    Notes
+    -----
+    Chapter *A distance laboratory*.
+    """
+
+    half: float
+    """Level at which half of the calls are found, in dB."""
+    scale: float
+    """Change in level, in dB, by which the odds of being found change by a factor of e."""
+
+    def __call__(self, levels: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Recall at levels in dB."""
+        return np.asarray(scipy.special.expit((np.asarray(levels) - self.half) / self.scale), dtype=np.float64)
+
+
+def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
+    r"""Fit recall against level by maximum likelihood.
+
+    .. math:: P(\text{found} \mid L) = \frac{1}{1 + e^{-(L - L_{50}) / k}}, \qquad k \ge 0.1\ \mathrm{dB}
+
+    Parameters
+    ----------
+    levels : array_like, shape (call,)
+        Level of each call, in dB.
+    detected : array_like of bool, shape (call,)
+        Whether it was found.
+
+    Returns
+    -------
+    RecallCurve
+        :math:`L_{50}` and :math:`k`. Where a level parts found from missed calls without exception, every small k is
+        as likely as any other.
+
+    Notes
+    -----
+    Chapter *A distance laboratory*.
+    """
+    from scipy.optimize import minimize  # here, because it takes long to import
+
+    x = as_real_floats("levels", levels).astype(np.float64)
+    found = np.asarray(detected, dtype=bool)
+    if x.ndim != 1 or x.shape != found.shape:
+        raise ValueError(f"levels and detected must have the same shape (call,), got {x.shape} and {found.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError("levels must be finite: they hold infinity or NaN")
+    if found.all() or not found.any():
+        raise ValueError("detected must hold found and missed calls, to find out what tells them apart")
+    sign = np.where(found, 1.0, -1.0)
+
+    def loss(parameters: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        half, log_scale = parameters
+        margin = sign * (x - half) * math.exp(-log_scale)
+        missing = scipy.special.expit(-margin)
+        gradient = [np.sum(missing * sign) * math.exp(-log_scale), np.sum(missing * margin)]
+        return float(np.sum(np.logaddexp(0, -margin))), np.array(gradient)
+
+    start = [(x[found].mean() + x[~found].mean()) / 2, 1.0]
+    bounds = [(x.min(), x.max()), (math.log(0.1), math.log(1000))]
+    half, log_scale = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return RecallCurve(float(half), float(math.exp(log_scale)))
 
 
 def _entries(before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:

@@ -24,8 +24,10 @@ from pcenlib.batch import Outcome, run
 from pcenlib.datasets import Clip, DataSet, Sound
 from pcenlib.evaluation import Counting, Counts, calibrate, count_exceedances, merge_counts, mtbfa_table
 from pcenlib.evaluation import thresholds_by_detector as by_detector
-from pcenlib.novelty import smoothing_coefficient
-from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting
+from pcenlib.measurements import NoveltyMeasurements, measure_novelty
+from pcenlib.novelty import averaged_flux, pcen, smoothing_coefficient
+from pcenlib.recordings import samples
+from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
 from pcenlib.streaming import DetectionFunctions, detection_functions
 
 if TYPE_CHECKING:
@@ -40,7 +42,10 @@ __all__ = [
     "Protocol",
     "check_run",
     "clip_values",
+    "count_alarms",
     "evaluate",
+    "measure_recordings",
+    "peak_places",
     "switches",
 ]
 
@@ -220,6 +225,181 @@ def _peaks_of_clip(
             time = float(setting.times(first + peak + 1)[-1]) - origin
             found.append((name, detector, float(values[peak]), time))
     return found
+
+
+def peak_places(
+    dataset: DataSet,
+    setting: Setting,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """Where each detection function has its maximum over each clip: the white dots of figure 1, for all clips.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Clips with calls.
+    setting : Setting
+        Window, hop, bands and s.
+    executor, jobs, progress
+        As for `batch.run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `clip`, `distance`, `group`, `detector`, `time`, the centre of the frame in seconds from the start of
+        the clip, and `frequency`, the centre of the band in hertz; a mean over bands has none.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    clips = dataset.clips
+    outcome = run(
+        functools.partial(_places_of_clip, dataset=dataset, setting=setting),
+        clips,
+        names=[clip.name for clip in clips],
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        (clip.name, clip.distance, clip.group, detector, *place)
+        for clip, places in zip(clips, outcome.results.values(), strict=True)
+        for detector, place in places.items()
+    ]
+    return pd.DataFrame(rows, columns=["clip", "distance", "group", "detector", "time", "frequency"])
+
+
+def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[str, tuple[float, float]]:
+    """Time and frequency of the maximum of each detection function over a clip."""
+    sound = dataset.clip(clip)
+    E = spectrogram(_waveform(sound, setting), setting)
+    first = round(sound.lead * setting.sr / setting.hop_length)
+    contrasts = {
+        "averaged_flux": averaged_flux(E)[np.newaxis],
+        "max_pooled_flux": np.diff(np.log(E), prepend=np.log(E[:, :1])),
+        "max_pooled_pcen": pcen(E, s=setting.s),
+    }
+    places = {}
+    for detector, values in contrasts.items():
+        time, frequency = setting.place_of_maximum(values[:, first:])
+        time += first * setting.hop - sound.lead
+        places[detector] = (time, frequency if len(values) > 1 else math.nan)
+    return places
+
+
+def measure_recordings(
+    dataset: DataSet,
+    setting: Setting,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """What the detection functions make of each recording without a call: `measurements.measure_novelty` of all.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Recordings without calls, each short enough for memory.
+    setting : Setting
+        Window, hop, bands and s.
+    executor, jobs, progress
+        As for `batch.run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `recording`, `detector`, and the fields of `measurements.NoveltyMeasurements`.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    outcome = run(
+        functools.partial(_novelty_of_recording, dataset=dataset, setting=setting),
+        dataset.recordings,
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        {"recording": name, "detector": detector, **measured._asdict()}
+        for name, by_name in outcome.results.items()
+        for detector, measured in by_name.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _novelty_of_recording(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
+    return measure_novelty(_waveform(dataset.recording(name), setting), setting)
+
+
+def _waveform(sound: Sound, setting: Setting) -> npt.NDArray[np.floating]:
+    """All samples of a sound, at the rate of the setting."""
+    return np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr)))
+
+
+def count_alarms(
+    dataset: DataSet,
+    protocols: Mapping[str, Protocol],
+    thresholds: Mapping[str, npt.ArrayLike],
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """False alarms of each recording at thresholds of your choice: stage two by itself.
+
+    Parameters
+    ----------
+    dataset, protocols, executor, jobs, progress
+        As for `evaluate`.
+    thresholds : mapping of str to array_like, shape (threshold,)
+        For each detector, its thresholds; the same for all protocols.
+
+    Returns
+    -------
+    DataFrame
+        Columns `protocol`, `recording`, `detector`, `threshold`, `false_alarms`, and the `duration` of the recording
+        that counts, in seconds.
+
+    Notes
+    -----
+    Chapter *A distance laboratory*.
+    """
+    import pandas as pd
+
+    if not protocols:
+        raise ValueError("protocols must hold at least one protocol")
+    edges = {detector: np.asarray(values, dtype=float).tolist() for detector, values in thresholds.items()}
+    outcome = run(
+        functools.partial(
+            _alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=dict.fromkeys(protocols, edges)
+        ),
+        dataset.recordings,
+        executor=executor,
+        jobs=jobs,
+        progress=progress,
+    )
+    _check_complete(outcome)
+    rows = [
+        (label, recording, detector, threshold, alarms, counts["n_frames"] * protocols[label].setting.hop)
+        for recording, by_protocol in outcome.results.items()
+        for label, counts in by_protocol.items()
+        for detector, values in edges.items()
+        for threshold, alarms in zip(values, counts["alarms"][detector], strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["protocol", "recording", "detector", "threshold", "false_alarms", "duration"])
 
 
 def _count(

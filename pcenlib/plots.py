@@ -220,7 +220,7 @@ def image(
     return ax
 
 
-def mark(ax: Axes, time: float, frequency: float) -> Axes:
+def mark(ax: Axes, time: float, frequency: float, *, size: float = 7.0) -> Axes:
     """A white dot with a dark rim, as in the paper's figure 1, at a place in a picture.
 
     Parameters
@@ -229,12 +229,14 @@ def mark(ax: Axes, time: float, frequency: float) -> Axes:
         A picture drawn by `image`.
     time, frequency : float
         The place, in seconds and hertz.
+    size : float
+        Diameter of the dot, in points.
 
     Returns
     -------
     Axes
     """
-    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=7)
+    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=size)
     return ax
 
 
@@ -245,6 +247,7 @@ def gallery(
     *,
     limits: Mapping[str, tuple[float, float]],
     peaks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    row_height: float = 1.5,
 ) -> npt.NDArray[np.object_]:
     """Rows of pictures in several representations side by side, as the paper's figure 1.
 
@@ -260,21 +263,22 @@ def gallery(
         Ends of the colour scale of each column.
     peaks : mapping of str to sequence of (float, float), optional
         Time and frequency of a dot in each picture.
+    row_height : float
+        Height of each row, in inches.
 
     Returns
     -------
     ndarray of Axes, shape (row, column)
     """
-    figure, axes = plt.subplots(
-        len(rows), len(columns), figsize=(7.2, 0.5 + 1.5 * len(rows)), sharex=True, sharey=True, squeeze=False
-    )
+    size = (7.2, 0.5 + row_height * len(rows))
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, sharex=True, sharey=True, squeeze=False)
     for column, (title, pictures) in enumerate(columns.items()):
         low, high = limits[title]
         for row, picture in enumerate(pictures):
             ax = image(picture, setting, label="", vmin=low, vmax=high, colorbar=False, ax=axes[row, column])
             ax.set(xlabel="", ylabel="", title=title if row == 0 else "")
             if peaks:
-                mark(ax, *peaks[title][row])
+                mark(ax, *peaks[title][row], size=min(7.0, 5 * row_height))
     for ax, row_name in zip(axes[:, 0], rows, strict=True):
         ax.set_ylabel(row_name)
     figure.supxlabel("time (s)", fontsize="medium")
