@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
+import scipy
 
 from pcenlib._checks import check_range, check_waveform
 
