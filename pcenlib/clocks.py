@@ -23,7 +23,7 @@ NAME = re.compile(r"(?<!\d)(\d{8})[_$T](\d{6})(?:[_.](\d{3}))?(?!\d)")
 # Seconds since 1970 as eight hexadecimal digits: AudioMoth, until 2018.
 HEXADECIMAL_NAME = re.compile(r"[0-9A-F]{8}", re.IGNORECASE)
 FIRST_AUDIOMOTH = datetime(2016, 1, 1, tzinfo=UTC)
-LAST_HEXADECIMAL = datetime(2026, 1, 1, tzinfo=UTC)
+LAST_HEXADECIMAL = datetime(2038, 1, 1, tzinfo=UTC)
 
 # "Recorded at 19:17:30 16/01/2021 (UTC-4) by AudioMoth ...", where the first versions said no zone.
 COMMENT = re.compile(

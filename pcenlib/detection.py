@@ -7,7 +7,6 @@ is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames
 its background settles.
 """
 
-import dataclasses
 import functools
 import itertools
 import json
@@ -578,15 +577,16 @@ def calibrate_threshold(
     )
     if outcome.failures:
         raise OSError(f"every recording to calibrate with must be readable: {outcome}")
-    counts = merge_counts(Counts(**result) for result in outcome.results.values())
-    hours = counts.n_frames * setting.hop / 3600
-    if false_alarms_per_hour * hours < 1:
+    counts = merge_counts(Counts(**result["counts"]) for result in outcome.results.values())
+    hours = sum(result["duration"] for result in outcome.results.values()) / 3600
+    allowed = math.floor(false_alarms_per_hour * hours + 1e-9)
+    if allowed < 1:
         raise ValueError(
             f"the quiet recordings last {hours:.3g} hours: they can tell {1 / hours:.3g} false alarms per hour "
             f"or more, but not {false_alarms_per_hour:g}; give more of them, or accept more alarms"
         )
     alarms = np.array(counts.alarms["max_pooled_pcen"])
-    (too_many,) = np.nonzero(alarms > false_alarms_per_hour * hours)
+    (too_many,) = np.nonzero(alarms > allowed)
     chosen = int(too_many[-1]) + 1 if too_many.size else 0
     if chosen == alarms.size:
         raise ValueError(f"the quiet recordings are not quiet: even {THRESHOLDS[-1]:g} is exceeded too often")
@@ -600,4 +600,5 @@ def _count_quiet(path: str, *, setting: Setting, gap: int, channel: int | None) 
     """Alarms of one recording at every threshold."""
     values = (block.max_pooled_pcen for block in detection_blocks(path, setting, channel=channel))
     blocks = ({"max_pooled_pcen": block} for block in moving_maximum(settled(values, s=setting.s), gap))
-    return dataclasses.asdict(count_exceedances(blocks, {"max_pooled_pcen": THRESHOLDS}, count="peaks"))
+    counts = count_exceedances(blocks, {"max_pooled_pcen": THRESHOLDS}, count="peaks")
+    return {"duration": recording_shape(path).duration, "counts": asdict(counts)}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
 from pcenlib.evaluation import format_mtbfa
@@ -504,9 +504,10 @@ def event_panels(
         mark(ax, event["peak"] - offset, (event["low"] + event["high"]) / 2)
         ax.set_xlabel("")
     axes[2].axvspan(start, end, color="0.5", alpha=0.2, linewidth=0)
-    # The bars of colours take room from the pictures alone; an empty one keeps the last panel in line with them.
+    # Round numbers of seconds of the recording, on an axis that starts with the stretch.
+    ticks = np.asarray(MaxNLocator(6).tick_values(offset + times[0], offset + times[-1]))
+    axes[2].set_xticks(ticks - offset, [f"{tick:.6g}" for tick in ticks])
     axes[2].set(xlabel="time in the recording (s)", xlim=(times[0], times[-1]))
-    axes[2].xaxis.set_major_formatter(lambda value, _: f"{value + offset:.2f}")
     figure.align_ylabels(axes)
     return axes
 

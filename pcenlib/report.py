@@ -36,8 +36,8 @@ WARMUP_PERIODS = 10
 STRONGEST = 10
 SOUND_AROUND = 0.5
 
-# The first day of a sequence without dates.
-NO_DATE = datetime(2, 1, 1)
+# The first day of a sequence without dates: long before the first recorder.
+NO_DATE = datetime(1000, 1, 1)
 
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff }
@@ -276,6 +276,7 @@ def _levels_figure(found: Survey, detector: Detector) -> str:
         ax = plots.curves(
             np.array(times, dtype="datetime64[ms]"), {"": levels}, xlabel="", ylabel="noise level (dB)", marker="."
         )
+        ax.set_ylim(min(known) - 3, max(known) + 3)  # so that a steady noise looks steady
         ax.figure.autofmt_xdate()
         if not _has_clocks(found.recordings):
             ax.set_xlabel("time from the start of the first recording")
@@ -322,7 +323,7 @@ def _png(draw: Any, *arguments: Any) -> bytes:
     with mpl.rc_context(), io.BytesIO() as buffer:
         plots.use_style()
         drawn = np.ravel(draw(*arguments))[0].figure
-        drawn.savefig(buffer, format="png", dpi=110)
+        drawn.savefig(buffer, format="png", dpi=100)
         plt.close(drawn)
         return buffer.getvalue()
 
