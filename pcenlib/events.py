@@ -23,7 +23,18 @@ import numpy.typing as npt
 
 from pcenlib._checks import check_range
 
-__all__ = ["Event", "Run", "contrast", "end_of_event", "join", "moving_maximum", "peak_bands", "runs", "settled"]
+__all__ = [
+    "Event",
+    "Run",
+    "contrast",
+    "end_of_event",
+    "join",
+    "match",
+    "moving_maximum",
+    "peak_bands",
+    "runs",
+    "settled",
+]
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -315,6 +326,54 @@ def join(events: Iterable[Event], *, min_gap: float, max_duration: float) -> Ite
             held = event
     if held:
         yield held
+
+
+def match(
+    found: npt.ArrayLike, truth: npt.ArrayLike, *, tolerance: float
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which events are calls, and which calls were found, given when both began.
+
+    Parameters
+    ----------
+    found, truth : array_like, shape (event,) and (call,)
+        Starts of events and of calls, in seconds and increasing order.
+    tolerance : float
+        An event and a call are the same if they begin at most so many seconds apart.
+
+    Returns
+    -------
+    correct : ndarray, shape (event,)
+        Whether each event is a call. Its mean is the precision.
+    recalled : ndarray, shape (call,)
+        Whether each call was found. Its mean is the recall.
+
+    Notes
+    -----
+    Chapter *Your own recordings*. Each call is found at most once, and each event is at most one call: in the order of
+    time, each takes the first that is left, which leaves as few as possible without a partner.
+
+    Examples
+    --------
+    >>> correct, recalled = match([1.0, 1.1, 5.0], [1.02, 3.0], tolerance=0.2)
+    >>> correct.tolist(), recalled.tolist()
+    ([True, False, False], [True, False])
+    """
+    check_range("tolerance", tolerance, 0)
+    events, calls = (np.asarray(times, dtype=np.float64) for times in (found, truth))
+    for name, times in {"found": events, "truth": calls}.items():
+        if times.ndim != 1 or not (np.diff(times) >= 0).all():
+            raise ValueError(f"{name} must be increasing times of shape (event,), got {times}")
+    correct, recalled = np.zeros(events.size, dtype=bool), np.zeros(calls.size, dtype=bool)
+    i = j = 0
+    while i < events.size and j < calls.size:
+        if abs(events[i] - calls[j]) <= tolerance:
+            correct[i] = recalled[j] = True
+            i, j = i + 1, j + 1
+        elif events[i] < calls[j]:
+            i += 1
+        else:
+            j += 1
+    return correct, recalled
 
 
 def _moving_mean(values: FloatArray, width: int) -> FloatArray:

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from pcenlib.evaluation import count_exceedances
-from pcenlib.events import Event, Run, contrast, end_of_event, join, moving_maximum, peak_bands, runs, settled
+from pcenlib.events import Event, Run, contrast, end_of_event, join, match, moving_maximum, peak_bands, runs, settled
 
 functions = arrays(np.float64, st.integers(1, 60), elements=st.integers(0, 5).map(float))
 gaps = st.integers(1, 8)
@@ -171,6 +173,29 @@ def test_close_events_are_one_with_the_stronger_peak():
     assert list(join([], min_gap=1, max_duration=1)) == []
 
 
+# Matching
+
+
+def test_matching_by_hand():
+    correct, recalled = match([1, 2, 3, 8], [1.2, 2.9, 3.1, 5], tolerance=0.25)
+    assert correct.tolist() == [True, False, True, False]
+    assert recalled.tolist() == [True, True, False, False]
+    for found, truth in [([], [1.0]), ([1.0], []), ([], [])]:
+        correct, recalled = match(found, truth, tolerance=1)
+        assert (correct.size, recalled.size) == (len(found), len(truth))
+        assert not correct.any()
+        assert not recalled.any()
+
+
+@given(st.lists(st.integers(0, 30), max_size=8), st.lists(st.integers(0, 30), max_size=8), st.integers(0, 5))
+def test_as_many_as_possible_have_a_partner(found, truth, tolerance):
+    found, truth = np.sort(found), np.sort(truth)
+    correct, recalled = match(found, truth, tolerance=tolerance)
+    near = np.abs(np.subtract.outer(found, truth)) <= tolerance if found.size and truth.size else np.zeros((1, 1), bool)
+    pairs = maximum_bipartite_matching(csr_array(near.astype(int)))
+    assert correct.sum() == recalled.sum() == (pairs >= 0).sum()
+
+
 # Bad input
 
 
@@ -183,6 +208,9 @@ def test_close_events_are_one_with_the_stronger_peak():
         (lambda: list(moving_maximum([[1]], 0)), "gap must"),
         (lambda: list(settled([[1]], s=0)), "s must"),
         (lambda: contrast(0), "score must"),
+        (lambda: match([1, 0], [1], tolerance=1), "found must be increasing"),
+        (lambda: match([1], [[1]], tolerance=1), "truth must be increasing"),
+        (lambda: match([1], [1], tolerance=-1), "tolerance must"),
         (lambda: end_of_event(np.ones(9), Run(0, 1, 1, 2.0), gap=1, complete=True), "run must lie inside the 9 frames"),
         (lambda: end_of_event(np.ones(9), Run(5, 9, 5, 2.0), gap=1, complete=True), "run must lie inside the 9 frames"),
         (lambda: end_of_event(np.ones(9), Run(5, 6, 5, 2.0), gap=0, complete=True), "gap must"),
