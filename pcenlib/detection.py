@@ -228,10 +228,11 @@ def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512,
     """
     setting = detector.setting
     shape = recording_shape(path)
-    if setting.fmax > shape.sr / 2 + 1e-6:
+    highest = setting.frequencies[-1]
+    if highest > shape.sr / 2:
         raise ValueError(
             f"{os.fspath(path)} holds {shape.sr} samples per second, hence nothing above {shape.sr / 2:g} Hz, but the "
-            f"bands reach {setting.fmax:g} Hz: restrict the band"
+            f"highest band is at {highest:.0f} Hz: restrict the bands"
         )
     if detector.channel is not None and detector.channel >= shape.channels:
         raise ValueError(f"{os.fspath(path)} has {shape.channels} channels, hence none of number {detector.channel}")

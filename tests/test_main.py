@@ -105,7 +105,7 @@ def test_setting_from_a_file(recordings):
 
 def test_the_setting_is_the_nighthawks_by_default(recordings, capsys):
     detect(recordings, "--threshold", "3", "--jobs", "1", status=1)
-    assert "hence nothing above 1000 Hz, but the bands reach 11025 Hz" in capsys.readouterr().out
+    assert "hence nothing above 1000 Hz, but the highest band is at 10892 Hz: restrict" in capsys.readouterr().out
 
 
 def test_threshold(recordings):
