@@ -16,8 +16,9 @@ DETECT = """\
 Find events in recordings: a threshold on max-pooled per-channel energy normalization.
 
 An event begins where the detector rises above the threshold. It ends where the mean power in the bands of its peak,
-over the next --min-gap seconds, is less than 3 dB above what it was before. Files and folders of any size are read in
-constant memory. A run that was interrupted goes on where it was when the same command is given again."""
+over the next --min-gap seconds, has come back half of the way, in decibels, to what it was before. Files and folders
+of any size are read in constant memory. A run that was interrupted goes on where it was when the same command is given
+again."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

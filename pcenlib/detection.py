@@ -31,7 +31,6 @@ from pcenlib.events import (
     Run,
     contrast,
     end_of_event,
-    join,
     moving_maximum,
     peak_bands,
     runs,
@@ -121,6 +120,11 @@ class Detector:
     def gap(self) -> float:
         """Seconds below which two events are one: `min_gap`, or by default T."""
         return period(self.setting) if self.min_gap is None else self.min_gap
+
+    @property
+    def gap_frames(self) -> int:
+        """So many frames below the threshold end a run; at least one."""
+        return max(1, math.ceil(self.gap / self.setting.hop))
 
     @property
     def max_duration(self) -> float:
@@ -237,15 +241,16 @@ def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512,
     if detector.channel is not None and detector.channel >= shape.channels:
         raise ValueError(f"{os.fspath(path)} has {shape.channels} channels, hence none of number {detector.channel}")
     hop = setting.hop
-    gap = max(1, math.ceil(detector.gap / hop))
     longest = math.ceil(detector.max_duration / hop)
     blocks = detection_blocks(path, setting, channel=detector.channel, block_frames=block_frames)
     sizes: list[int] = []
     values = settled(_watched(blocks, sizes, hop, shape.duration if show else None), s=setting.s)
-    above = list(runs(values, detector.threshold, gap=gap, longest=longest))
-    events = (_described(path, detector, one, sum(sizes), gap, longest) for one in above)
-    joined = join(events, min_gap=detector.gap, max_duration=detector.max_duration)
-    return [event for event in joined if event.end - event.start >= detector.min_duration]
+    above = list(runs(values, detector.threshold, gap=detector.gap_frames, longest=longest))
+    n_frames, events = sum(sizes), []
+    for one, following in itertools.zip_longest(above, above[1:]):
+        limit = min(one.begin + longest, following.begin if following else n_frames)
+        events.append(_described(path, detector, one, limit, n_frames))
+    return [event for event in events if event.end - event.start >= detector.min_duration]
 
 
 def _watched(
@@ -263,9 +268,13 @@ def _watched(
             yield values
 
 
-def _described(path: AnyPath, detector: Detector, run: Run, n_frames: int, gap: int, longest: int) -> Event:
-    """The event that a run of frames above the threshold belongs to, from the recording around it."""
+def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames: int) -> Event:
+    """The event that a run of frames above the threshold belongs to, from the recording around it.
+
+    It ends at frame number `limit` at the latest; the recording has `n_frames`.
+    """
     setting = detector.setting
+    gap = detector.gap_frames
     read = functools.partial(_magnitudes, path, setting, channel=detector.channel)
     lead = math.ceil(LEAD_PERIODS * period(setting) / setting.hop)
 
@@ -273,21 +282,20 @@ def _described(path: AnyPath, detector: Detector, run: Run, n_frames: int, gap: 
     bands = peak_bands(E[:, -1] / background(E, s=setting.s)[:, -1])
 
     first = max(0, run.begin - lead)
-    limit = min(n_frames, run.begin + longest + 1)
     inside = Run(run.begin - first, run.last - first, run.peak - first, run.score)
     power, stop, ahead, end = np.empty(0), first, gap, None
-    while end is None and stop < limit:
-        reach = min(limit, max(stop, run.last + 1) + ahead)
+    while end is None and stop < min(n_frames, limit + gap):
+        reach = min(n_frames, max(stop, run.last + 1) + ahead)
         power = np.concatenate([power, _power(read, stop, reach, bands)])
         end = end_of_event(power, inside, gap=gap, complete=reach == n_frames)
         stop, ahead = reach, 2 * ahead
-    last = first + end if end is not None else limit - 1
+    last = limit if end is None else min(limit, first + end)
     low, high = band_edges(setting)[[bands.start, bands.stop - 1], [0, 1]]
 
     def time(frame: int) -> float:
         return (frame * setting.hop_length + setting.win_length / 2) / setting.sr
 
-    return Event(time(run.begin), time(max(last, run.last + 1)), time(run.peak), float(low), float(high), run.score)
+    return Event(time(run.begin), time(last), time(run.peak), float(low), float(high), run.score)
 
 
 def _magnitudes(
@@ -569,9 +577,8 @@ def calibrate_threshold(
     """
     check_range("false_alarms_per_hour", false_alarms_per_hour, 0, open_low=True)
     detector = Detector(setting=setting, threshold=1.0, min_gap=min_gap, channel=channel)
-    gap = max(1, math.ceil(detector.gap / setting.hop))
     outcome = run(
-        functools.partial(_count_quiet, setting=setting, gap=gap, channel=channel),
+        functools.partial(_count_quiet, setting=setting, gap=detector.gap_frames, channel=channel),
         [os.fspath(path) for path in find_recordings(paths)],
         jobs=jobs,
         progress=progress,

@@ -4,11 +4,13 @@ An event begins at the first frame above the threshold. Frames above it belong t
 `gap` frames below it lie between them. With the paper's s the function peaks at the onset and is back at its resting
 value while the call goes on, because the background has learnt it by then. Hence a rule of its own for the end:
 
-    An event ends where the mean power of the next `gap` frames, in the bands of its peak, is less than 3 dB above
-    what it was before the event began.
+    An event ends where the mean power of the next `gap` frames, in the bands of its peak, has come back half of the
+    way, in decibels, from its largest value to what it was before the event began, or to within 3 dB of that; and at
+    the latest where the next event begins.
 
-What it was before is the median of that same running mean over the frames before the onset. The bands of the peak are
-those around the loudest one, at the frame of the peak, in which E/M is at most 6 dB lower.
+Half of the way, because a gust of wind that rises under a call would else keep it going. What it was before is the
+median of that same running mean over the frames before the onset. The bands of the peak are those around the loudest
+one, at the frame of the peak, in which E/M is at most 6 dB lower.
 
 Everything here is pure: blocks of any size go in, and the events do not depend on it.
 """
@@ -28,7 +30,6 @@ __all__ = [
     "Run",
     "contrast",
     "end_of_event",
-    "join",
     "match",
     "moving_maximum",
     "peak_bands",
@@ -38,7 +39,7 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.floating]
 
-# How far above the power before it an event has ended, in dB.
+# An event has ended where the power is so few dB above what it was before, however faint the event.
 END_MARGIN = 3.0
 
 # How far below the loudest band at its peak the bands of an event reach, in dB.
@@ -248,7 +249,7 @@ def peak_bands(ratio: npt.ArrayLike) -> slice:
 
     Examples
     --------
-    >>> peak_bands([9, 1, 5, 10, 6, 4, 9])
+    >>> peak_bands([9, 1, 6, 10, 6, 4, 9])
     slice(2, 5, None)
     """
     ratio = np.asarray(ratio)
@@ -291,41 +292,12 @@ def end_of_event(power: npt.ArrayLike, run: Run, *, gap: int, complete: bool) ->
         after = np.concatenate([after, np.full(gap, before)])
     if after.size < gap:
         return None
-    (quiet,) = np.nonzero(_moving_mean(after, gap) < before * 10 ** (END_MARGIN / 10))
+    means = _moving_mean(after, gap)
+    # The loudest so far, from the beginning of the event on; its square root times that of `before` is half of the way.
+    begun = _moving_mean(power[run.begin : run.last + gap], gap).max(initial=0.0)
+    loudest = np.maximum.accumulate(np.maximum(means, begun))
+    (quiet,) = np.nonzero(means < np.maximum(np.sqrt(before * loudest), before * 10 ** (END_MARGIN / 10)))
     return run.last + 1 + int(quiet[0]) if quiet.size else None
-
-
-def join(events: Iterable[Event], *, min_gap: float, max_duration: float) -> Iterator[Event]:
-    """Events that follow one another within less than `min_gap`, made one, if that is not too long.
-
-    Parameters
-    ----------
-    events : iterable of Event
-        By increasing start.
-    min_gap, max_duration : float
-        In seconds.
-
-    Yields
-    ------
-    Event
-        With the peak, bands and score of the stronger one.
-
-    Notes
-    -----
-    Chapter *Your own recordings*.
-    """
-    held: Event | None = None
-    for event in events:
-        if held and event.start - held.end < min_gap and max(held.end, event.end) - held.start <= max_duration:
-            strong = max(held, event, key=lambda one: one.score)
-            end = max(held.end, event.end)
-            held = Event(held.start, end, strong.peak, strong.low, strong.high, strong.score)
-        else:
-            if held:
-                yield held
-            held = event
-    if held:
-        yield held
 
 
 def match(

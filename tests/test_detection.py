@@ -200,7 +200,7 @@ def test_recordings_that_cannot_hold_the_bands_are_refused(tmp_path):
         detect(tmp_path / "x.wav", NIGHTHAWK, threshold=2.3)
     assert detect(tmp_path / "x.wav", restrict_band(NIGHTHAWK, 2000, 7500), threshold=2.5).empty
     soundfile.write(tmp_path / "y.wav", 0.01 * np.random.default_rng(0).standard_normal(22000), 22000)
-    assert detect(tmp_path / "y.wav", NIGHTHAWK, threshold=2.5).empty  # the highest band reaches above by its foot alone
+    assert detect(tmp_path / "y.wav", NIGHTHAWK, threshold=2.5).empty  # only the foot of a band is above
 
 
 def test_memory_does_not_grow_with_the_recording(tmp_path):

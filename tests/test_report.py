@@ -28,6 +28,11 @@ def found(tmp_path_factory):
     return survey([folder], WHALES, jobs=1, progress=False, levels=True)
 
 
+@pytest.fixture(scope="module")
+def page(found):
+    return report(found, WHALES, files(found))
+
+
 def files(found):
     return [*found.recordings, *found.failures]
 
@@ -129,8 +134,7 @@ def test_without_a_clock_hours_are_counted_from_the_start():
 # Pages
 
 
-def test_a_page_is_whole_and_needs_nothing_else(found):
-    page = report(found, WHALES, files(found))
+def test_a_page_is_whole_and_needs_nothing_else(page):
     checker = checked(page)
     assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
     links = [value for _, attrs in checker.elements for key, value in attrs.items() if key in ("src", "href")]
@@ -141,8 +145,8 @@ def test_a_page_is_whole_and_needs_nothing_else(found):
     assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in checker.elements
 
 
-def test_a_page_says_what_was_found(found):
-    text = "\n".join(checked(report(found, WHALES, files(found))).text)
+def test_a_page_says_what_was_found(page):
+    text = "\n".join(checked(page).text)
     assert "Detections in A & B" in text
     assert "3 of max-pooled PCEN" in text
     assert "local time, zone not stated, from file name" in text
