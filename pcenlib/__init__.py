@@ -1,9 +1,11 @@
 """Long-distance detection of bioacoustic events with per-channel energy normalization.
 
 The library behind the executable edition of Lostanlen et al. (2019). Sound flows one way:
-recording -> spectrogram E -> detection function. Arrays are ``(..., band, frame)``; options are keyword-only; times
-are seconds, frequencies hertz, levels decibels.
+recording -> spectrogram E -> detection function -> events. Arrays are ``(..., band, frame)``; options are keyword-only;
+times are seconds, frequencies hertz, levels decibels.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from pcenlib.acoustics import atmospheric_absorption, propagate, spreading_loss
 from pcenlib.evaluation import chance_mtbfa, mtbfa, threshold_at_recall
@@ -18,6 +20,9 @@ from pcenlib.novelty import (
 from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE, Setting, spectrogram
 from pcenlib.streaming import DetectionFunctions, detection_blocks, detection_functions
 
+if TYPE_CHECKING:
+    from pcenlib.detection import detect
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -29,6 +34,7 @@ __all__ = [
     "averaged_flux",
     "background",
     "chance_mtbfa",
+    "detect",
     "detection_blocks",
     "detection_functions",
     "max_pooled_flux",
@@ -41,3 +47,12 @@ __all__ = [
     "spreading_loss",
     "threshold_at_recall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Bring in `detect` when it is asked for: it needs far more than all the others."""
+    if name != "detect":
+        raise AttributeError(f"module 'pcenlib' has no attribute {name!r}")
+    from pcenlib.detection import detect
+
+    return detect

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
+import scipy
 
 from pcenlib._checks import check_range, check_waveform
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.special
+import scipy
 
 from pcenlib._checks import as_real_floats, check_range
 

@@ -26,6 +26,7 @@ __all__ = [
     "noise_burst",
     "pulsation",
     "rain",
+    "scops_owl_hoot",
     "sea_noise",
     "ship_noise",
     "ships",
@@ -745,3 +746,32 @@ def ship_noise(n_samples: int, sr: int, rng: np.random.Generator, *, ship: Ship)
     along = ship.speed * (time - time[-1] / 2)
     x *= ship.closest / np.hypot(ship.closest, along)
     return x / np.sqrt(np.mean(x**2))
+
+
+def scops_owl_hoot(sr: int, rng: np.random.Generator) -> Waveform:
+    """The whistled hoot of a Eurasian Scops Owl (*Otus scops*), one of those that it gives every three seconds or so.
+
+    A pure tone near 1.3 kHz of a quarter of a second that falls quickly at first. Duration and frequency vary by a few
+    per cent from hoot to hoot, as they differ between males (Galeotti and Sacchi, 2001).
+
+    Parameters
+    ----------
+    sr : int
+        Samples per second, at least 4000.
+    rng : numpy.random.Generator
+        Source of the variation between hoots.
+
+    Returns
+    -------
+    ndarray
+        About 0.25 s of sound, with a peak near 1.
+
+    Notes
+    -----
+    Chapter *Your own recordings*, as an animal that the paper does not speak of.
+    """
+    check_range("sr", sr, 4000)
+    frequency, duration = np.array([1300, 0.25]) * rng.normal(1, 0.04, 2)
+    time = np.arange(round(duration * sr)) / sr
+    phase = 2 * np.pi * np.cumsum(frequency * (1 + 0.15 * np.exp(-time / 0.02))) / sr
+    return np.clip(np.minimum(time / 0.015, (duration - time) / 0.040), 0, 1) * np.sin(phase)

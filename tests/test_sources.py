@@ -21,12 +21,14 @@ from pcenlib.sources import (
     noise_burst,
     pulsation,
     rain,
+    scops_owl_hoot,
     wind,
 )
 
 SR = 22050
 SOURCES = {
     "nighthawk": lambda rng: nighthawk_call(SR, rng),
+    "scops owl": lambda rng: scops_owl_hoot(SR, rng),
     "noise": lambda rng: noise(1000, SR, rng, slope=-3),
     "noise burst": lambda rng: noise_burst(SR, rng),
     "modulated noise": lambda rng: modulated_noise(1000, SR, rng, period=0.01),
@@ -610,3 +612,20 @@ def test_the_first_chirp_comes_anywhere_within_a_period():
 def test_bad_noises_are_refused(source, name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         source(**{"n_samples": 1000, "sr": SR, "rng": np.random.default_rng(0), "rate": 1.0, name: value})
+
+
+# Scops owl
+
+
+@pytest.mark.parametrize("sr", [8000, 22050])
+def test_scops_owls_whistle_near_1300_hz_for_a_quarter_of_a_second(sr):
+    rng = np.random.default_rng(0)
+    hoots = [scops_owl_hoot(sr, rng) for _ in range(30)]
+    assert np.mean([len(hoot) / sr for hoot in hoots]) == pytest.approx(0.25, rel=0.03)
+    assert np.mean([centroid(hoot, sr) for hoot in hoots]) == pytest.approx(1310, rel=0.03)
+    for hoot in hoots:
+        assert 0.95 < np.abs(hoot).max() <= 1
+        assert np.abs(hoot[[0, -1]]).max() < 0.02
+        assert centroid(hoot[: len(hoot) // 8], sr) > centroid(hoot[len(hoot) // 2 :], sr) + 50  # falls at first
+    with pytest.raises(ValueError, match=r"^sr must"):
+        scops_owl_hoot(2000, rng)
