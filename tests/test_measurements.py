@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from pcenlib import stored
+from pcenlib import measurements, stored
 from pcenlib.measurements import CallMeasurements, measure_call
 from pcenlib.sources import nighthawk_call, nighthawks, noise
 
@@ -113,6 +113,33 @@ def test_interruptions(gap, joined):
         assert found.duration == pytest.approx(0.16 + gap if joined else 0.08, abs=0.006)
 
 
+@pytest.mark.parametrize(
+    ("inside", "place", "gap", "expected"),
+    [
+        ("..###..", 3, 1, (2, 4)),
+        ("..###..", 2, 1, (2, 4)),
+        ("..###..", 4, 1, (2, 4)),
+        ("##.##.#", 0, 1, (0, 1)),
+        ("##.##.#", 3, 1, (3, 4)),
+        ("##.##.#", 4, 1, (3, 4)),
+        ("##.##.#", 6, 1, (6, 6)),
+        ("##.##.#", 3, 2, (0, 6)),
+        ("##..#.#", 0, 2, (0, 1)),
+        ("##..#.#", 4, 2, (4, 6)),
+        ("#", 0, 1, (0, 0)),
+    ],
+)
+def test_the_stretch_around_a_place_by_hand(inside, place, gap, expected):
+    assert measurements._around(np.array(list(inside)) == "#", place, gap) == expected
+
+
+@pytest.mark.parametrize("end", [slice(60), slice(-60, None)])
+def test_what_the_clip_cut_off_at_its_borders_is_no_call(end):
+    x = clip(np.sin(2 * np.pi * 3500 * times(0.2, SR)))
+    x[end] += 10 * np.sin(2 * np.pi * 3500 * np.arange(60) / SR)
+    assert measure(x).onset == pytest.approx(0.3, abs=0.003)
+
+
 # Envelopes
 
 
@@ -138,6 +165,16 @@ def test_attack(attack):
     assert found.attack == pytest.approx((np.sqrt(0.5) - np.sqrt(0.1)) * attack, abs=0.003)
 
 
+def test_attack_to_a_level_that_is_not_the_peak():
+    # Half of the power for most of the time; the peak is so much higher that the call begins late in its rise.
+    time = times(0.4, SR)
+    call = np.minimum(1, time / 0.1) * np.sin(2 * np.pi * 3500 * time)
+    call[time > 0.35] *= 2
+    found = averages([clip(call, contrast=40, seed=seed) for seed in range(3)], SR, drop=6.3)
+    assert found.onset > 0.39
+    assert found.attack == pytest.approx((np.sqrt(0.5) - np.sqrt(0.1)) * 0.1, abs=0.003)
+
+
 def test_attack_of_a_sudden_call_is_that_of_the_smoothing():
     found = averages([clip(np.sin(2 * np.pi * 3500 * times(0.2, SR)), contrast=30, seed=s) for s in range(5)], SR)
     assert 0.001 < found.attack < 0.003
@@ -154,6 +191,14 @@ def test_rate_of_pulses(sr, contrast, rate):
     found = measure(clip(call, sr, contrast=contrast), sr)
     assert found.pulse_rate == pytest.approx(rate, abs=1)
     assert found.duration == pytest.approx(0.25, abs=0.01)
+    assert found.striation > 10
+
+
+def test_weak_pulses_of_a_clear_call_stand_out_from_its_length():
+    time = times(0.25, SR)
+    call = (1 + 0.02 * np.cos(2 * np.pi * 220 * time)) * np.sin(2 * np.pi * 3700 * time)
+    found = measure(clip(call, contrast=70))
+    assert found.pulse_rate == pytest.approx(220, abs=1)
     assert found.striation > 10
 
 
@@ -192,6 +237,13 @@ def test_a_sweep(sr, contrast, first, last):
         assert_allclose([found.low, found.high], [low, high], atol=40)
 
 
+def test_an_early_call_is_no_part_of_its_own_background():
+    time = times(0.3, SR)
+    sweep = np.sin(2 * np.pi * (4200 * time - 1000 * time**2 / (2 * 0.3)))
+    found = averages([clip(sweep, onset=0.1, contrast=30, seed=seed) for seed in range(4)], SR)
+    assert_allclose([found.start, found.centre, found.end], [4200 - 167, 3700, 3200 + 167], atol=20)
+
+
 def test_other_voices_at_other_rates():
     # An up-call of a whale, as far as this book needs one: 80 to 180 Hz in a second.
     time = times(1.0, 2000)
@@ -218,6 +270,15 @@ def test_frequencies_are_those_of_the_call_and_not_of_the_noise(slope):
         found.append(measure(x))
     assert np.mean([f.centre for f in found]) == pytest.approx(3300, abs=20)
     assert np.mean([f.start for f in found]) == pytest.approx(3300, abs=150)
+
+
+def test_what_noise_is_left():
+    # Of noise whose power at each frequency is exponentially distributed, exp(-1) of the mean lies above the mean.
+    tone = np.sin(2 * np.pi * 3000 * times(0.2, SR))
+    found = averages([clip(tone, contrast=10, seed=seed) for seed in range(30)], SR)
+    left = 10 ** (-10 / 10) * np.exp(-1)
+    middle = np.mean(BAND)
+    assert_allclose([found.start, found.end], (3000 + left * middle) / (1 + left), atol=8)
 
 
 # Nighthawks

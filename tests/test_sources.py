@@ -583,6 +583,16 @@ def test_an_insect_peaks_at_about_1():
     assert 0.05 < np.std(peaks[1:-1]) < 0.2
 
 
+def test_a_short_stretch_of_song_is_the_beginning_of_a_longer_one():
+    whole = insects(2 * SR, SR, np.random.default_rng(0))
+    for n_samples in range(SR, 2 * SR, 999):
+        assert_array_equal(insects(n_samples, SR, np.random.default_rng(0)), whole[:n_samples])
+
+
+def test_song_may_be_under_way_when_a_recording_begins():
+    assert any(insects(100, SR, np.random.default_rng(seed), rate=200.0)[0] != 0 for seed in range(200))
+
+
 def test_the_first_chirp_comes_anywhere_within_a_period():
     firsts = [np.flatnonzero(insects(SR, SR, np.random.default_rng(seed)))[0] / SR for seed in range(100)]
     assert min(firsts) < 0.03
