@@ -1,13 +1,15 @@
 """Detectors of one's own: any function of a spectrogram, put through the paper's evaluation.
 
 A detector is a function that takes a magnitude spectrogram E (band, frame) and returns a value for each frame, such as
-`novelty.max_pooled_flux`. `clip_maxima` and `recording_values` run several on a data set; `evaluation.calibrate` and
-`evaluation.count_exceedances` do the rest. `follow_sweeps` and `suppress_late_reverberation` are what max-pooled PCEN
-has not: a memory for the shape of a call, and one for what the sea scatters after it.
+`novelty.max_pooled_flux`; `chain` makes one of several steps. `clip_maxima` and `recording_values` run detectors on a
+data set, and `mean_times` makes the table of the experiments out of the two.
+
+`follow_sweeps` and `suppress_late_reverberation` are what max-pooled PCEN has not: a memory for the shape of a call,
+and one for what the sea scatters after it.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +19,57 @@ import numpy.typing as npt
 from pcenlib._checks import check_count, check_magnitudes, check_range
 from pcenlib.batch import run
 from pcenlib.datasets import Clip, DataSet, Sound
+from pcenlib.evaluation import Counting, calibrate, count_exceedances, merge_counts, mtbfa_table, thresholds_by_detector
 from pcenlib.recordings import samples
 from pcenlib.spectrogram import Setting, spectrogram
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Detector", "clip_maxima", "follow_sweeps", "recording_values", "suppress_late_reverberation"]
+__all__ = [
+    "Detector",
+    "chain",
+    "clip_maxima",
+    "follow_sweeps",
+    "mean_times",
+    "recording_values",
+    "suppress_late_reverberation",
+]
 
 FloatArray = npt.NDArray[np.floating]
 Detector = Callable[[FloatArray], FloatArray]
 
 # At most so much is taken away from a magnitude: 20 dB.
 SUPPRESSION_FLOOR = 0.1
+
+
+def chain(E: FloatArray, *, steps: Iterable[Callable[[FloatArray], FloatArray]]) -> FloatArray:
+    """One step after the other, each on what the one before returned.
+
+    Parameters
+    ----------
+    E : ndarray, shape (band, frame)
+        Magnitude spectrogram.
+    steps : iterable of callables
+        The last returns a value for each frame. ``functools.partial(chain, steps=...)`` is a detector, and can be sent
+        to other processes if all steps can.
+
+    Returns
+    -------
+    ndarray, shape (frame,)
+
+    Notes
+    -----
+    Chapter *Where PCEN stops*.
+
+    Examples
+    --------
+    >>> chain(np.array([[1.0, 2.0], [3.0, 1.0]]), steps=[np.square, functools.partial(np.max, axis=0)])
+    array([9., 4.])
+    """
+    for step in steps:
+        E = step(E)
+    return E
 
 
 def clip_maxima(
@@ -123,6 +163,42 @@ def recording_values(
     if outcome.failures:
         raise OSError(f"the data set must be complete: {outcome}")
     return {name: [values[name] for values in outcome.results.values()] for name in detectors}
+
+
+def mean_times(
+    maxima: "pd.DataFrame",
+    values: Mapping[str, Sequence[FloatArray]],
+    *,
+    hop: float,
+    count: Counting = "peaks",
+) -> "pd.DataFrame":
+    """Mean time between false alarms at half recall, for each distance, group and detector (section 3.2).
+
+    Parameters
+    ----------
+    maxima : DataFrame
+        From `clip_maxima`.
+    values : mapping of str to sequence of ndarray
+        From `recording_values`, of the same detectors.
+    hop : float
+        Time between two frames, in seconds.
+    count : {"frames", "peaks"}
+        What a false alarm is, as for `evaluation.count_exceedances`.
+
+    Returns
+    -------
+    DataFrame
+        From `evaluation.mtbfa_table`.
+
+    Notes
+    -----
+    Chapter *Where PCEN stops*.
+    """
+    thresholds = calibrate(maxima)
+    edges = thresholds_by_detector(thresholds)
+    recordings = [dict(zip(values, parts, strict=True)) for parts in zip(*values.values(), strict=True)]
+    counts = merge_counts(count_exceedances([recording], edges, count=count) for recording in recordings)
+    return mtbfa_table(thresholds, counts, hop=hop)
 
 
 def _maxima_of_clip(
