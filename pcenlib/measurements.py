@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
+import scipy
 
 from pcenlib._checks import check_range, check_waveform
 from pcenlib.novelty import background

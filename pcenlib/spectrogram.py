@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
+import scipy
 
 from pcenlib._checks import check_count, check_range, check_waveform
 

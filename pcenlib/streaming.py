@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
+import scipy
 
 from pcenlib._checks import check_count, check_range
 from pcenlib._processes import process_pool
