@@ -37,10 +37,10 @@ from pcenlib.events import (
     settled,
 )
 from pcenlib.novelty import background
+from pcenlib.recordings import info, read_frames, read_seconds
 from pcenlib.settings import band_edges, period
 from pcenlib.spectrogram import Setting, spectrogram
 from pcenlib.streaming import DetectionFunctions, detection_blocks
-from pcenlib.stretches import read_frames, read_seconds, recording_shape
 from pcenlib.tables import Detection
 
 if TYPE_CHECKING:
@@ -231,15 +231,15 @@ def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512,
     Chapter *Your own recordings*.
     """
     setting = detector.setting
-    shape = recording_shape(path)
+    shape = info(path)
     highest = setting.frequencies[-1]
     if highest > shape.sr / 2:
         raise ValueError(
             f"{os.fspath(path)} holds {shape.sr} samples per second, hence nothing above {shape.sr / 2:g} Hz, but the "
             f"highest band is at {highest:.0f} Hz: restrict the bands"
         )
-    if detector.channel is not None and detector.channel >= shape.channels:
-        raise ValueError(f"{os.fspath(path)} has {shape.channels} channels, hence none of number {detector.channel}")
+    if detector.channel is not None and detector.channel >= shape.n_channels:
+        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, hence none of number {detector.channel}")
     hop = setting.hop
     longest = math.ceil(detector.max_duration / hop)
     blocks = detection_blocks(path, setting, channel=detector.channel, block_frames=block_frames)
@@ -453,7 +453,7 @@ def _survey_one(path: str, *, detector: Detector, levels: bool, show: bool) -> d
     """What a worker does: all that is wanted of one recording, as JSON can hold it."""
     events = detect_events(path, detector, show=show)
     clock = read_clock(path)
-    duration = recording_shape(path).duration
+    duration = info(path).duration
     return {
         "duration": duration,
         "time": clock.at(0) if clock else "",
@@ -609,4 +609,4 @@ def _count_quiet(path: str, *, setting: Setting, gap: int, channel: int | None) 
     values = (block.max_pooled_pcen for block in detection_blocks(path, setting, channel=channel))
     blocks = ({"max_pooled_pcen": block} for block in moving_maximum(settled(values, s=setting.s), gap))
     counts = count_exceedances(blocks, {"max_pooled_pcen": THRESHOLDS}, count="peaks")
-    return {"duration": recording_shape(path).duration, "counts": asdict(counts)}
+    return {"duration": info(path).duration, "counts": asdict(counts)}

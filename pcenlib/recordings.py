@@ -2,7 +2,7 @@
 
 `info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
 streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
-same samples, so that several processes can share one recording.
+same samples, so that several processes can share one recording. `read_seconds` and `read_frames` read a short stretch.
 """
 
 import itertools
@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib._checks import as_real_floats, check_count
+from pcenlib.spectrogram import Setting
 
-__all__ = ["Info", "as_floats", "cut", "info", "samples"]
+__all__ = ["Info", "as_floats", "cut", "info", "read_frames", "read_seconds", "samples"]
 
 FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
@@ -58,6 +59,11 @@ class Info(NamedTuple):
     n_channels: int
     n_samples: int
     lossless: bool
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return self.n_samples / self.sr
 
 
 def info(source: Source, *, sr: int | None = None) -> Info:
@@ -161,6 +167,79 @@ def cut(source: Source, target: int, first: int, last: int | None, *, sr: int | 
     begin, skip = _seek(sr, target, first)
     end = None if last is None else math.ceil((last + _settling(sr, target)) * Fraction(sr, target))
     return np.asarray(source)[..., begin:end], skip
+
+
+def read_seconds(
+    path: File, start: float, end: float, *, sr: int, channel: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Samples of a recording between two times, as far as it goes.
+
+    Parameters
+    ----------
+    path : path
+        A file that soundfile reads.
+    start, end : float
+        In seconds from the start of the recording.
+    sr : int
+        Samples per second of the result.
+    channel : int, optional
+        Number of the channel, from 0; by default, the mean of all.
+
+    Returns
+    -------
+    ndarray, shape (sample,)
+
+    Notes
+    -----
+    Chapter *Your own recordings*.
+    """
+    first = max(0, round(start * sr))
+    return _stretch(path, first, max(first, round(end * sr)), sr, channel)
+
+
+def read_frames(
+    path: File, setting: Setting, first: int, last: int, *, channel: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Samples of which `spectrogram` makes the frames `first` to `last - 1` of a recording.
+
+    Parameters
+    ----------
+    path : path
+        A file that soundfile reads.
+    setting : Setting
+        Window, hop and sampling rate.
+    first, last : int
+        Numbers of frames.
+    channel : int, optional
+        Number of the channel, from 0; by default, the mean of all.
+
+    Returns
+    -------
+    ndarray, shape (sample,)
+
+    Notes
+    -----
+    Chapter *Your own recordings*.
+    """
+    begin = first * setting.hop_length
+    return _stretch(
+        path, begin, begin + (last - first - 1) * setting.hop_length + setting.win_length, setting.sr, channel
+    )
+
+
+def _stretch(path: File, begin: int, end: int, sr: int, channel: int | None) -> npt.NDArray[np.float64]:
+    """Samples `begin` to `end - 1` of one channel, counted at the rate of the result."""
+    about = info(path)
+    end = min(end, math.ceil(about.n_samples * Fraction(sr, about.sr)))
+    found: list[FloatArray] = [np.empty(0)]
+    missing = max(0, end - begin)
+    if missing:
+        for chunk in samples(path, sr, channel=channel, first=begin):
+            found.append(as_floats(chunk[:missing], "float64"))
+            missing -= len(found[-1])
+            if not missing:
+                break
+    return np.concatenate(found)
 
 
 def is_file(source: Source) -> TypeGuard[File]:

@@ -21,9 +21,9 @@ from pcenlib import plots
 from pcenlib.detection import Detector, Survey
 from pcenlib.listening import RATES, player
 from pcenlib.novelty import max_pooled_pcen, pcen
+from pcenlib.recordings import info, read_frames, read_seconds
 from pcenlib.settings import period
 from pcenlib.spectrogram import spectrogram
-from pcenlib.stretches import read_frames, read_seconds, recording_shape
 from pcenlib.tables import Detection, write_whole
 
 __all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures"]
@@ -311,7 +311,7 @@ def _strongest(rows: Sequence[Detection], detector: Detector) -> list[str]:
 
 def _sound(row: Detection, detector: Detector) -> tuple[npt.NDArray[np.float64], int]:
     """What an event sounds like, at a rate that MP3 knows."""
-    limit = max(RATES[0], min(24000, recording_shape(row["file"]).sr))
+    limit = max(RATES[0], min(24000, info(row["file"]).sr))
     sr = max(rate for rate in RATES if rate <= limit)
     return read_seconds(
         row["file"], row["start"] - SOUND_AROUND, row["end"] + SOUND_AROUND, sr=sr, channel=detector.channel

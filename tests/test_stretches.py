@@ -7,8 +7,8 @@ import soxr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, RIGHT_WHALE, spectrogram
+from pcenlib.recordings import info, read_frames, read_seconds
 from pcenlib.sources import noise
-from pcenlib.stretches import Shape, read_frames, read_seconds, recording_shape
 
 
 def write(path, x, sr, **options):
@@ -52,16 +52,16 @@ def test_a_stretch_ends_where_the_recording_does(tmp_path):
     assert 2000 - 10 * 128 - 2 <= len(x) <= 2000 - 10 * 128
 
 
-def test_the_shape_of_a_recording(tmp_path):
-    assert recording_shape(write(tmp_path / "x.wav", white(4000, 3), 8000)) == Shape(8000, 3, 0.5)
+def test_the_duration_of_a_recording(tmp_path):
+    assert info(write(tmp_path / "x.wav", white(4000, 3), 8000)).duration == 0.5
 
 
 def test_unreadable_files_are_named(tmp_path):
     (tmp_path / "text.wav").write_text("no sound")
     with pytest.raises(OSError, match=r"^cannot read .*text\.wav: Format not recognised"):
-        recording_shape(tmp_path / "text.wav")
+        info(tmp_path / "text.wav")
     with pytest.raises(FileNotFoundError, match=r"missing\.wav"):
-        recording_shape(tmp_path / "missing.wav")
+        info(tmp_path / "missing.wav")
 
 
 def test_a_recording_at_the_rate_of_the_setting_is_read_as_it_is(tmp_path):
