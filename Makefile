@@ -39,6 +39,10 @@ paper-scale: $(ENVIRONMENT)  ## run section 3.3 on 27.7 hours and store its tabl
 	$(BIN)/papermill --log-output --no-progress-bar --kernel python3 --cwd notebooks -p scale paper \
 		notebooks/03-3-results.ipynb _build/paper-scale.ipynb
 
+.PHONY: real-results
+real-results: $(ENVIRONMENT)  ## run the experiments on the real recordings in PCENLIB_DATA and store their tables
+	$(BIN)/python -m pcenlib.real_sound
+
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
@@ -64,6 +68,18 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
 _build/executed/03-1-data-and-spectrograms.ipynb _build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
+
+# Chapters on real sound run again when the data home is another one, or holds other files.
+REAL := right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
+$(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/stored/*.csv)
+
+.PHONY: look
+look:
+
+_build/data-home: look
+	@mkdir -p _build
+	@{ echo "$$PCENLIB_DATA"; test -z "$$PCENLIB_DATA" || ls -lR "$$PCENLIB_DATA" | cksum; } > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 _build/html/index.html: $(EXECUTED) $(PAGES)
 	@rm -rf _build/html

@@ -46,6 +46,7 @@ __all__ = [
     "evaluate",
     "measure_recordings",
     "peak_places",
+    "recording_functions",
     "switches",
 ]
 
@@ -430,11 +431,34 @@ def _alarms_of_recording(
 ) -> dict[str, dict[str, Any]]:
     """False alarms of one recording, under each protocol."""
     return {
-        label: asdict(
-            count_exceedances(
-                [_values(functions, protocol, protocol.skip_recording)], thresholds[label], count=protocol.count
-            )
-        )
+        label: asdict(count_exceedances([values], thresholds[label], count=protocols[label].count))
+        for label, values in recording_functions(dataset, name, protocols).items()
+    }
+
+
+def recording_functions(dataset: DataSet, name: str, protocols: Mapping[str, Protocol]) -> dict[str, Values]:
+    """Detection functions of one recording, as each protocol has them: what stage two counts.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Where the recording is.
+    name : str
+        Which.
+    protocols : mapping of str to Protocol
+        Names and protocols.
+
+    Returns
+    -------
+    dict of str to dict of str to ndarray, shape (frame,)
+        For each protocol, the values of each detector.
+
+    Notes
+    -----
+    Chapters *Right whales and real ships* and *ESC-50*.
+    """
+    return {
+        label: _values(functions, protocol, protocol.skip_recording)
         for label, protocol, functions in _functions(dataset.recording(name), protocols, None)
     }
 

@@ -476,7 +476,7 @@ def dots(
         Names, from top to bottom.
     series : mapping of str to (array_like, array_like, array_like)
         Label of each series, and for each row its value and the lower and upper end of its interval. Series lie one
-        below the other within a row, each with its own colour and marker.
+        below the other within a row, each with its own colour, that of `STYLES` if it is there, and marker.
     xlabel, title : str
         Texts, with units.
     ax : Axes, optional
@@ -501,6 +501,7 @@ def dots(
             markersize=4,
             lw=1,
             label=label,
+            color=STYLES.get(label, {}).get("color"),
         )
     ax.set_yticks(places, labels=list(rows))
     ax.set(xlabel=xlabel, title=title, ylim=(len(rows) - 0.5, -0.5), **scales)

@@ -5,18 +5,30 @@ A data set has *clips*, each with one call at a known distance and from a known 
 memory is no different from a small one, and it can be sent to another process.
 
 Real data sets are in `pcenlib.datasets.catalogue`. Most of them have either clips or recordings, and `Paired` makes one
-of two.
+of two. Some have clips of which nobody kept what came before; `Reflected` puts something there.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from pcenlib.datasets.nighthawk import Night, SimulatedNighthawk
 from pcenlib.datasets.right_whale import Sea, SimulatedRightWhale
 from pcenlib.datasets.sounds import Clip, Sound
 
-__all__ = ["Clip", "DataSet", "Night", "Paired", "Sea", "SimulatedNighthawk", "SimulatedRightWhale", "Sound"]
+__all__ = [
+    "Clip",
+    "DataSet",
+    "Night",
+    "Paired",
+    "Reflected",
+    "Sea",
+    "SimulatedNighthawk",
+    "SimulatedRightWhale",
+    "Sound",
+]
 
 
 class DataSet(Protocol):
@@ -86,3 +98,53 @@ class Paired:
     def recording(self, name: str) -> Sound:
         """Sound of a recording."""
         return self.negatives.recording(name)
+
+
+@dataclass(frozen=True)
+class Reflected:
+    """A data set whose clips come after themselves reversed, where nothing else is known of what was heard before.
+
+    So the background has settled, at the level of the clip, when the clip begins, and nothing jumps where the two meet.
+    The price is that a call lies in its own past: the shorter the clip and the slower the background, the more it hides
+    itself.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        The data set. Clips that have something before them keep it, and recordings are left alone.
+
+    Notes
+    -----
+    Chapters *Right whales and real ships* and *The paper's own data*.
+    """
+
+    dataset: DataSet
+
+    @property
+    def clip_duration(self) -> float:
+        """Length of each clip in seconds, without the sound before it."""
+        return self.dataset.clip_duration
+
+    @property
+    def clips(self) -> Sequence[Clip]:
+        """Every clip."""
+        return self.dataset.clips
+
+    @property
+    def recordings(self) -> Sequence[str]:
+        """Every recording."""
+        return self.dataset.recordings
+
+    def clip(self, clip: Clip) -> Sound:
+        """Sound of a clip, after itself reversed."""
+        sound = self.dataset.clip(clip)
+        if sound.lead:
+            return sound
+        if sound.sr is None:
+            raise ValueError("clips must be waveforms, not files, to be reversed")
+        x = np.asarray(sound.source)
+        return Sound(np.concatenate([x[..., ::-1], x], axis=-1), sound.sr, x.shape[-1] / sound.sr)
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a recording."""
+        return self.dataset.recording(name)

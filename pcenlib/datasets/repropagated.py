@@ -1,0 +1,268 @@
+"""Recorded nighthawks sent to distances at which nobody recorded them, in recorded nights.
+
+A recorded call is cut out, limited to the band in which it stands out of its own background, and set to the level that
+calls have at one metre in `SimulatedNighthawk`; the air and the leaves of a `Night` do the rest. What of the recorded
+background is left within the call travels with it. Nights come from recordings whose level nobody knows: all scenes of
+a set are given one gain, so that the median scene has an assumed level in the band of the calls. Every other scene is
+heard behind the calls, the others are the recordings without a call, so that no scene is both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib._checks import check_count, check_range
+from pcenlib.acoustics import propagate
+from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, Night, SimulatedNighthawk, pascals
+from pcenlib.datasets.real import RealSet, read
+from pcenlib.datasets.sounds import Clip, Sound
+from pcenlib.measurements import CallMeasurements, measure_call
+
+__all__ = ["BAND", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
+
+Waveform = npt.NDArray[np.float64]
+
+BAND = (2500.0, 5000.0)
+"""Band of the calls, in hertz."""
+
+STRETCH = (0.7, 1.5)  # of a file, in seconds, where its call is: as in chapter 3.1
+PULSE_RATES = (150.0, 300.0)
+LEAST_STRIATION, LEAST_CONTRAST = 5.0, 3.0
+# A call is faded in and out over so many seconds, outside of what was measured as the call.
+FADE = 0.020
+# Samples of a set that are measured to find its gain: enough for a median.
+MEASURED_SCENES = 100
+
+
+class ClearCall(NamedTuple):
+    """A recorded call that is clear enough to be propagated."""
+
+    name: str
+    measured: CallMeasurements
+    waveform: Waveform
+    """The call alone at `SR` samples a second: the loudest 10 ms have a root mean square of 1."""
+
+
+def clear_calls(calls: RealSet) -> list[ClearCall]:
+    """Calls whose pulses and power stand out, by the rule of chapter 3.1, cut out and limited to their band.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `FlightCalls`.
+
+    Returns
+    -------
+    list of ClearCall
+        Calls with a striation of at least 5 and a contrast of at least 3 dB.
+
+    Notes
+    -----
+    Chapter *Re-propagated nighthawks*.
+    """
+    found = []
+    for clip in calls.clips:
+        x, sr = read(calls.folder / clip.name)
+        begin, end = (round(time * sr) for time in STRETCH)
+        x = x[begin:end]
+        measured = measure_call(x, sr, band=BAND, pulse_rates=PULSE_RATES)
+        if measured.striation >= LEAST_STRIATION and measured.contrast >= LEAST_CONTRAST:
+            found.append(ClearCall(clip.name, measured, _cut_out(x, sr, measured)))
+    return found
+
+
+def _cut_out(x: npt.NDArray[np.floating], sr: int, measured: CallMeasurements) -> Waveform:
+    import soxr
+    from scipy.signal import butter, sosfiltfilt  # here, because it takes long to import
+
+    filtered = sosfiltfilt(butter(4, BAND, "bandpass", fs=sr, output="sos"), x)
+    first = max(0, round((measured.onset - FADE) * sr))
+    last = min(x.size, round((measured.onset + measured.duration + FADE) * sr))
+    call = filtered[first:last]
+    ramp = np.minimum(np.arange(call.size), np.arange(call.size)[::-1]) / (FADE * sr)
+    call = soxr.resample(call * np.sin(np.pi / 2 * np.minimum(ramp, 1)) ** 2, sr, SR)
+    window = round(0.010 * SR)
+    return call / np.sqrt(np.convolve(call**2, np.ones(window) / window, mode="same").max())
+
+
+def band_level(x: npt.ArrayLike, sr: int) -> float:
+    """Level of a waveform in the band of the calls, in dB re its unit.
+
+    Parameters
+    ----------
+    x : array_like, shape (sample,)
+        The waveform.
+    sr : int
+        Samples per second.
+
+    Returns
+    -------
+    float
+        Of the mean power between 2.5 and 5 kHz.
+
+    Notes
+    -----
+    Chapter *Re-propagated nighthawks*.
+    """
+    from scipy.signal import periodogram
+
+    frequency, density = periodogram(np.asarray(x), sr)
+    inside = (frequency >= BAND[0]) & (frequency <= BAND[1])
+    return float(10 * np.log10(density[inside].sum() * frequency[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepropagatedNighthawk:
+    """Recorded calls at each distance in recorded nights, and other scenes of these nights; see `repropagate`.
+
+    Each call is a group, heard before several scenes: nobody knows which calls are of the same bird.
+
+    Parameters
+    ----------
+    calls : sequence of ClearCall
+        From `clear_calls`.
+    scenes : sequence of RealSet
+        Sets of recordings without a call.
+    gains : sequence of float
+        What the samples of each set are multiplied with to be pascals.
+    seed : int
+        What the choice of scenes and moments depends on.
+    distances : sequence of float
+        In metres.
+    n_scenes_per_call : int
+        How often each call is heard at each distance, each time in another stretch of night.
+    source_level : float
+        Level of the loudest moment of each call at one metre, in dB re 20 µPa.
+    night : Night
+        Weather and leaves; its noises are not used.
+
+    Notes
+    -----
+    Chapter *Re-propagated nighthawks*.
+    """
+
+    calls: Sequence[ClearCall]
+    scenes: Sequence[RealSet]
+    gains: Sequence[float]
+    seed: int = 0
+    distances: Sequence[float] = SimulatedNighthawk.distances
+    n_scenes_per_call: int = 8
+    source_level: float = SimulatedNighthawk.source_level
+    night: Night = field(default_factory=Night)
+
+    clip_duration = SimulatedNighthawk.clip_duration
+
+    def __post_init__(self) -> None:
+        check_count("n_scenes_per_call", self.n_scenes_per_call)
+        if not self.calls or len(self.scenes) != len(self.gains) or sum(map(len, self._names)) < 2:
+            raise ValueError("calls must hold at least one call, and scenes two recordings, with a gain for each set")
+        for distance in self.distances:
+            check_range("distances", distance, 1)
+
+    @property
+    def clips(self) -> list[Clip]:
+        """Every clip, by distance, then by call."""
+        return [
+            Clip(f"{call} {number} at {distance:g} m", float(distance), self.calls[call].name)
+            for distance in self.distances
+            for call in range(len(self.calls))
+            for number in range(self.n_scenes_per_call)
+        ]
+
+    @property
+    def recordings(self) -> list[str]:
+        """Every other scene of each set."""
+        return [f"{which}/{name}" for which, names in enumerate(self._names) for name in names[1::2]]
+
+    @property
+    def backgrounds(self) -> list[str]:
+        """The scenes that are heard behind calls."""
+        return [f"{which}/{name}" for which, names in enumerate(self._names) for name in names[::2]]
+
+    @property
+    def _names(self) -> list[Sequence[str]]:
+        return [scenes.recordings for scenes in self.scenes]
+
+    def call(self, clip: Clip) -> Waveform:
+        """The call of a clip as it arrives, in pascals."""
+        which, _ = self._numbers(clip)
+        x = np.pad(pascals(self.source_level) * self.calls[which].waveform, SR // 10)
+        night, distance = self.night, clip.distance
+        return propagate(
+            x,
+            SR,
+            distance,
+            temperature=night.temperature,
+            humidity=night.humidity,
+            foliage=night.foliage * distance,
+        )
+
+    def clip(self, clip: Clip) -> Sound:
+        """Sound of a clip: the call as it arrives, somewhere in one of the scenes kept for that."""
+        rng = np.random.default_rng([self.seed, *self._numbers(clip), round(1000 * clip.distance)])
+        scene = self._scene(str(rng.choice(self.backgrounds)))
+        n_samples = round((LEAD + self.clip_duration) * SR)
+        first = int(rng.integers(scene.size - n_samples))
+        x = scene[first : first + n_samples]
+        call = self.call(clip)
+        begin = round((LEAD + rng.uniform(0.15, 0.3)) * SR) - SR // 10
+        end = min(x.size, begin + call.size)
+        x[begin:end] += call[: end - begin]
+        return Sound(x / FULL_SCALE, SR, LEAD)
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a scene."""
+        return Sound(self._scene(name) / FULL_SCALE, SR)
+
+    def _scene(self, name: str) -> Waveform:
+        """A scene in pascals."""
+        import soxr
+
+        which, _, file = name.partition("/")
+        x, sr = read(self.scenes[int(which)].folder / file)
+        return self.gains[int(which)] * np.array(soxr.resample(x, sr, SR))
+
+    @staticmethod
+    def _numbers(clip: Clip) -> tuple[int, int]:
+        """Numbers of the call, and of its scene."""
+        call, number = clip.name.split()[:2]
+        return int(call), int(number)
+
+
+def repropagate(
+    calls: RealSet,
+    scenes: Sequence[RealSet],
+    *,
+    seed: int,
+    scene_level: float,
+    distances: Sequence[float] = SimulatedNighthawk.distances,
+) -> RepropagatedNighthawk:
+    """A data set of recorded calls and nights, at an assumed level of the nights.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `FlightCalls`.
+    scenes : sequence of RealSet
+        Sets of recordings without a call.
+    seed, distances
+        As for `RepropagatedNighthawk`.
+    scene_level : float
+        Level of the median scene of each set between 2.5 and 5 kHz, in dB re 20 µPa.
+
+    Returns
+    -------
+    RepropagatedNighthawk
+
+    Notes
+    -----
+    Chapter *Re-propagated nighthawks*.
+    """
+    gains = []
+    for each in scenes:
+        levels = [band_level(*read(each.folder / name)) for name in each.recordings[:MEASURED_SCENES]]
+        gains.append(pascals(scene_level) / 10 ** (float(np.median(levels)) / 20))
+    return RepropagatedNighthawk(calls=clear_calls(calls), scenes=scenes, gains=gains, seed=seed, distances=distances)
