@@ -543,7 +543,7 @@ def up_calls(n_calls: int, rng: np.random.Generator) -> list[UpCall]:
     -----
     Chapter 4.1, *Data and spectrograms*.
     """
-    check_range("n_calls", n_calls, 1)
+    check_count("n_calls", n_calls)
     typical = UpCall()
     calls = []
     for _ in range(n_calls):
@@ -655,10 +655,13 @@ class Ship:
     speed: float = 5.0
 
     def __post_init__(self) -> None:
-        for name in ("shaft_rate", "blades", "closest", "speed"):
+        check_count("blades", self.blades)
+        for name in ("shaft_rate", "closest", "speed"):
             check_range(name, getattr(self, name), 0, open_low=True)
         check_range("depth", self.depth, 0, 1)
         check_range("transients", self.transients, 0)
+        for name in ("slope", "tones"):
+            check_range(name, getattr(self, name), -np.inf)
 
 
 def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
@@ -680,7 +683,7 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
     Chapter 4.1, *Data and spectrograms*: slopes, modulation rates and tones have the spread of the passages of
     DeepShip (Irfan et al., 2021); shaft rates are spread evenly in octaves over those of the paper.
     """
-    check_range("n_ships", n_ships, 1)
+    check_count("n_ships", n_ships)
     return [
         Ship(
             shaft_rate=float(2 * 10 ** rng.uniform(0, 1)),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib import sources
-from pcenlib._checks import check_range
+from pcenlib._checks import check_count, check_range
 from pcenlib.acoustics import propagate_in_sea, reverberate
 from pcenlib.datasets.sounds import Clip, Sound
 
@@ -18,12 +18,12 @@ __all__ = ["Sea", "SimulatedRightWhale"]
 Waveform = npt.NDArray[np.float64]
 
 SR = 2000
-# Pressure of the largest sample, in micropascals: 170 dB.
+# Pressure of a sample of 1, in micropascals: 170 dB. The loudest slams of ships are beyond; floats do not clip.
 FULL_SCALE = 10.0 ** (170 / 20)
 # Seconds of sound before each clip: the slowest background of section 4 forgets within one.
 LEAD = 4.0
 # Which random numbers a generator gives out.
-DAYS, CALLS, CLIPS, LENGTHS, SHIPS = range(5)
+DAYS, CALLS, CLIPS, LENGTHS, SHIPS, SCATTERERS = range(6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,10 @@ class Sea:
             check_range("reverberation", self.reverberation, 0, open_low=True)
         check_range("decay_time", self.decay_time, 0, open_low=True)
         check_range("traffic", self.traffic, 0, 1)
-        for name in ("ambient_days", "ambient_clips"):
+        for name in ("exponent", "ambient_days", "ambient_clips"):
             check_range(name, getattr(self, name), 0)
+        for name in ("ambient", "ship"):
+            check_range(name, getattr(self, name), -np.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +118,10 @@ class SimulatedRightWhale:
     clip_duration = 2.0
 
     def __post_init__(self) -> None:
-        for name in ("seed", "n_bins", "n_calls", "n_days", "n_ships"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "seed" else 1):
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        for name in ("n_bins", "n_calls", "n_days", "n_ships"):
+            check_count(name, getattr(self, name))
         check_range("duration", self.duration, 10.0 * self.n_ships)
 
     @property
@@ -156,7 +158,9 @@ class SimulatedRightWhale:
         x = propagate_in_sea(x, SR, distance, exponent=self.sea.exponent)
         if self.sea.reverberation is not None:
             ratio = 20 * np.log10(distance / self.sea.reverberation)
-            x = reverberate(x, SR, rng, ratio=ratio, decay_time=self.sea.decay_time)
+            # Of their own generator: a sea that scatters more has the same noise.
+            scatterers = self._rng(SCATTERERS, day, call_number, bin_)
+            x = reverberate(x, SR, scatterers, ratio=ratio, decay_time=self.sea.decay_time)
             x /= np.sqrt(1 + 10 ** (ratio / 10))  # the spreading loss is that of all energy, straight and scattered
         n_samples = round((LEAD + self.clip_duration) * SR)
         level = ambient + self.sea.ambient_clips * rng.standard_normal()
