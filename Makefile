@@ -33,6 +33,12 @@ test: $(ENVIRONMENT)  ## check style and types, and run all tests
 bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 	$(BIN)/python benchmarks/bench.py
 
+.PHONY: paper-scale
+paper-scale: $(ENVIRONMENT)  ## run section 3.3 on 27.7 hours and store its table; goes on where it was interrupted
+	@mkdir -p _build
+	$(BIN)/papermill --log-output --no-progress-bar --kernel python3 --cwd notebooks -p scale paper \
+		notebooks/03-3-results.ipynb _build/paper-scale.ipynb
+
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
@@ -57,6 +63,7 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 	@$(BIN)/python _ext/execute.py $< $@
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
+_build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
 
 _build/html/index.html: $(EXECUTED) $(PAGES)
 	@rm -rf _build/html

@@ -30,10 +30,12 @@ __all__ = [
     "calibrate",
     "chance_mtbfa",
     "count_exceedances",
+    "detection_range",
     "exceedance",
     "format_mtbfa",
     "merge_counts",
     "mtbfa",
+    "mtbfa_ratio",
     "mtbfa_table",
     "over_groups",
     "poisson_interval",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 KEYS = ["distance", "group", "detector"]
+MEASURED = ["threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
 UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
 
 Counting = Literal["frames", "peaks"]
@@ -498,6 +501,86 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     """
     ordered = np.sort(_check_values(values), axis=None)
     return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
+
+
+def mtbfa_ratio(
+    table: "pd.DataFrame", detector: str = "max_pooled_pcen", *, over: str = "averaged_flux"
+) -> "pd.DataFrame":
+    """How many times fewer false alarms one detector raises than another, at the same recall.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `mtbfa_table`, with any further columns that tell its rows apart: a protocol, a seed.
+    detector, over : str
+        The detector whose mean time between false alarms is divided, and the one whose time divides it.
+
+    Returns
+    -------
+    DataFrame
+        One row for each distance, group and whatever else there is, with the `ratio`: ``inf`` if `detector` alone
+        raised no false alarm, and missing if neither raised any.
+
+    Notes
+    -----
+    Chapters 3.3, *Results*, and *What the result hangs on*. Both detectors listened to the same recordings, so that
+    the ratio of times is that of the numbers of false alarms, the other way round.
+    """
+    _check_columns("table", table, [*KEYS, "false_alarms"])
+    missing = {detector, over} - set(table["detector"])
+    if missing:
+        raise ValueError(
+            f"table must hold the detectors {detector} and {over}: {', '.join(sorted(missing))} is missing"
+        )
+    keys = [name for name in table.columns if name not in {"detector", *MEASURED}]
+    alarms = table.pivot(index=keys, columns="detector", values="false_alarms").astype(float)
+    return (alarms[over] / alarms[detector]).rename("ratio").reset_index()
+
+
+def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float) -> float:
+    """Distance up to which the mean time between false alarms stays above a level.
+
+    Parameters
+    ----------
+    distances : array_like, shape (distance,)
+        In increasing order.
+    times : array_like, shape (distance,)
+        Mean time between false alarms at each; ``inf`` where there was none.
+    level : float
+        The time that is asked for, in seconds.
+
+    Returns
+    -------
+    float
+        Where the curve first falls to the level, on a straight line between the logarithms of neighbouring times;
+        the nearer of two neighbours if there is no false alarm at it. 0 if the curve starts below the level, ``inf``
+        if it never falls to it.
+
+    Notes
+    -----
+    Chapter 3.3, *Results*. A curve may rise again by chance; what comes after the first crossing does not count.
+
+    Examples
+    --------
+    >>> round(detection_range([100, 200, 300], [1000, 100, 1], 10), 9)
+    250.0
+    """
+    d, t = as_real_floats("distances", distances), as_real_floats("times", times)
+    if d.ndim != 1 or d.shape != t.shape or d.size == 0 or not (np.diff(d) > 0).all():
+        raise ValueError("distances must increase, and times must be as many")
+    if not (t > 0).all():
+        raise ValueError("times must be positive")
+    check_range("level", level, 0, open_low=True)
+    below = np.flatnonzero(t < level)
+    if below.size == 0:
+        return math.inf
+    first = int(below[0])
+    if first == 0:
+        return 0.0
+    if math.isinf(t[first - 1]):
+        return float(d[first - 1])
+    high, low = np.log(t[first - 1 : first + 1])
+    return float(d[first - 1] + (d[first] - d[first - 1]) * (high - math.log(level)) / (high - low))
 
 
 def _entries(before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:

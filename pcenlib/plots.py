@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "curves",
+    "dots",
     "frames",
     "gallery",
     "heatmap",
@@ -448,4 +449,54 @@ def stacked_bars(parts: Mapping[str, Mapping[str, float]], *, xlabel: str, ax: A
     ax.invert_yaxis()
     ax.set(xlabel=xlabel)
     ax.legend(loc="lower right")
+    return ax
+
+
+def dots(
+    rows: Sequence[str],
+    series: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]],
+    *,
+    xlabel: str,
+    title: str = "",
+    ax: Axes | None = None,
+    **scales: Any,
+) -> Axes:
+    """Values with intervals, a row for each name: what each of many choices does.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        Names, from top to bottom.
+    series : mapping of str to (array_like, array_like, array_like)
+        Label of each series, and for each row its value and the lower and upper end of its interval. Series lie one
+        below the other within a row, each with its own colour and marker.
+    xlabel, title : str
+        Texts, with units.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    **scales
+        Further properties of the axes, as for `curves`.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    places = np.arange(len(rows))
+    for k, (label, ends) in enumerate(series.items()):
+        middle, low, high = (np.asarray(end, dtype=float) for end in ends)
+        aside = 0.22 * (k - (len(series) - 1) / 2)
+        ax.errorbar(
+            middle,
+            places + aside,
+            xerr=[middle - low, high - middle],
+            fmt="os^Dv"[k % 5],
+            markersize=4,
+            lw=1,
+            label=label,
+        )
+    ax.set_yticks(places, labels=list(rows))
+    ax.set(xlabel=xlabel, title=title, ylim=(len(rows) - 0.5, -0.5), **scales)
+    if len(series) > 1:
+        ax.legend()
     return ax

@@ -6,6 +6,7 @@ that shows the table states its own definition, and a table of another one is re
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FOLDER", "Stored", "check_same", "load", "save"]
+__all__ = ["FOLDER", "Stored", "check_same", "describe", "load", "save"]
 
 FOLDER = Path(__file__).parent / "stored"
 """Where the tables are."""
@@ -137,3 +138,29 @@ def check_same(
                 f"stored table {name} is stale: {column} was {a[off][0]:g} and is {b[off][0]:g} at {place}; "
                 "compute it again"
             )
+
+
+def describe(*things: object) -> str:
+    """Text of settings, data sets and protocols, for a definition.
+
+    Parameters
+    ----------
+    *things
+        Anything whose text (`repr`) says what it is, as that of a frozen dataclass does.
+
+    Returns
+    -------
+    str
+        Their texts, with numbers rounded to seven digits: the last digit may be another on another machine.
+
+    Notes
+    -----
+    Chapter 3.3, *Results*.
+
+    Examples
+    --------
+    >>> describe({"s": 0.1 + 0.2}, 2.0**-62)
+    "{'s': 0.3}, 2.168404e-19"
+    """
+    text = ", ".join(map(repr, things))
+    return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda number: f"{float(number[0]):.7g}", text)

@@ -322,3 +322,31 @@ def test_stacked_bars_put_the_parts_end_to_end():
     ax = plots.stacked_bars({"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 4}}, xlabel="time (s)")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "y"]
     assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 1), (0, 3), (1, 2), (3, 4)]
+
+
+# Dots
+
+
+def test_dots_draw_values_and_intervals_in_rows_from_the_top():
+    near, far = ([1.0, 4.0], [0.5, 3.0], [2.0, 8.0]), ([3.0, 5.0], [3.0, 4.0], [3.0, 6.0])
+    ax = plots.dots(["one", "two"], {"near": near, "far": far}, xlabel="times", title="Title", xscale="log")
+    assert (ax.get_xlabel(), ax.get_title(), ax.get_xscale()) == ("times", "Title", "log")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
+    top, bottom = ax.get_ylim()[::-1]
+    assert top < bottom
+    for container, (middle, low, high) in zip(ax.containers, (near, far), strict=True):
+        line, _, (bars,) = container
+        assert_array_equal(line.get_xdata(), middle)
+        assert_allclose([segment[:, 0] for segment in bars.get_segments()], np.transpose([low, high]))
+    first, second = (container[0] for container in ax.containers)
+    assert (first.get_ydata() < second.get_ydata()).all()
+    assert first.get_marker() != second.get_marker()
+    assert first.get_color() != second.get_color()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["near", "far"]
+
+
+def test_dots_of_one_series_need_no_legend():
+    _, given = plt.subplots()
+    ax = plots.dots(["one"], {"near": ([1], [1], [1])}, xlabel="x", ax=given)
+    assert ax is given
+    assert ax.get_legend() is None
