@@ -1,7 +1,8 @@
-"""What a call or a night sounds like, in numbers: the same measurements on recorded and on simulated sound.
+"""What a call, a night or a ship sounds like, in numbers: the same measurements on recorded and on simulated sound.
 
 A call is the loudest sound of a clip within a band. Everything is measured on what it adds to the background, which is
-taken from the sound before it. Of a night, all that matters here is what detection functions make of it.
+taken from the sound before it. Of a night, all that matters here is what detection functions make of it. A ship is all
+of its recording.
 """
 
 import math
@@ -17,11 +18,15 @@ from pcenlib.spectrogram import Setting, spectrogram
 from pcenlib.streaming import detection_functions
 
 __all__ = [
+    "MODULATION_RATES",
+    "THIRD_OCTAVES",
     "CallMeasurements",
     "NoveltyMeasurements",
+    "ShipMeasurements",
     "SweepMeasurements",
     "measure_call",
     "measure_novelty",
+    "measure_ship",
     "measure_sweep",
 ]
 
@@ -33,6 +38,12 @@ SMOOTHING = 0.010
 GAP = 0.030
 # Seconds at either end of a scene that do not count: a background has to settle, and a resampler to come to an end.
 SETTLING, ENDING = 0.5, 0.05
+
+THIRD_OCTAVES = 50 * 2 ** (np.arange(13) / 3)
+"""Centres of the bands of a ship's long-term spectrum, in hertz: 50 to 800."""
+
+MODULATION_RATES = np.arange(1, 20.5, 0.5)
+"""Rates at which a ship's level may fluctuate, in hertz."""
 
 
 class CallMeasurements(NamedTuple):
@@ -355,4 +366,70 @@ def measure_sweep(
         curvature=float(curvature[candidate]),
         contrast=contrast,
         harmonic=float(doubled) - contrast,
+    )
+
+
+class ShipMeasurements(NamedTuple):
+    """Measurements of the noise of one ship; frequencies in hertz, levels in decibels."""
+
+    slope: float
+    """Change of its power spectral density in dB an octave, from 50 to 800 Hz."""
+    rate: float
+    """Rate at which its level fluctuates most."""
+    excess: float
+    """How far that rate stands out of its modulation spectrum."""
+    levels: Power
+    """Power spectral density in each of `THIRD_OCTAVES`, over their mean."""
+    modulation: Power
+    """Modulation spectrum at each of `MODULATION_RATES`, over its median."""
+
+
+def measure_ship(x: npt.ArrayLike, sr: int) -> ShipMeasurements:
+    """Measure the long-term spectrum of a ship and the rhythm of its noise.
+
+    The modulation spectrum is the power spectrum of the level over time, where the level is the mean of the
+    logarithmic powers of all bins from 100 Hz to 1 kHz, in windows of 32 ms: neither a tone nor one loud moment weighs
+    more than anything else.
+
+    Parameters
+    ----------
+    x : array_like, shape (sample,)
+        The noise of a ship, at least four seconds of it.
+    sr : int
+        Samples per second, at least 2000.
+
+    Returns
+    -------
+    ShipMeasurements
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    from scipy.signal import spectrogram as powers  # here, because it takes long to import
+    from scipy.signal import welch
+
+    x = check_waveform(x)
+    if x.ndim != 1:
+        raise ValueError(f"x must have shape (sample,), got {x.shape}")
+    check_range("sr", sr, 2000)
+    check_range("the duration of x", x.size / sr, 4)
+    frequency, density = welch(x, sr, nperseg=round(0.512 * sr), detrend=False)
+    edges = THIRD_OCTAVES[:, np.newaxis] * 2.0 ** np.array([-1 / 6, 1 / 6])
+    levels = np.array([density[(frequency >= low) & (frequency < high)].mean() for low, high in edges])
+    levels = 10 * np.log10(levels / levels.mean())
+    # Windows of 32 ms, 8 ms apart, in stretches of 2 s: rates half a hertz apart.
+    hop = round(0.008 * sr)
+    bins, _, power = powers(x, sr, nperseg=4 * hop, noverlap=3 * hop, detrend=False)
+    level = 10 * np.log10(power[(bins >= 100) & (bins <= 1000)]).mean(axis=0)
+    rates, fluctuation = welch(level, sr / hop, nperseg=round(2 * sr / hop))
+    modulation = 10 * np.log10(np.interp(MODULATION_RATES, rates, fluctuation))
+    modulation -= np.median(modulation)
+    strongest = int(modulation.argmax())
+    return ShipMeasurements(
+        slope=float(np.polyfit(np.log2(THIRD_OCTAVES), levels, 1)[0]),
+        rate=float(MODULATION_RATES[strongest]),
+        excess=float(modulation[strongest]),
+        levels=levels,
+        modulation=modulation,
     )

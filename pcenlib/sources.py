@@ -681,8 +681,9 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
 
     Notes
     -----
-    Chapter 4.1, *Data and spectrograms*: slopes, modulation rates and tones have the spread of the passages of
-    DeepShip (Irfan et al., 2021); shaft rates are spread evenly in octaves over those of the paper.
+    Chapter 4.1, *Data and spectrograms*: slopes and tones have the spread of the passages of DeepShip (Irfan et al.,
+    2021); shaft rates are spread evenly in octaves over those of the paper, most of which are faster than these
+    passages'.
     """
     check_count("n_ships", n_ships)
     return [
