@@ -44,6 +44,9 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "max-pooled flux": {"color": "#0072B2", "linestyle": "-."},
     "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
     "slower PCEN": {"color": "#CC79A7", "linestyle": (0, (4, 1))},
+    "after suppression": {"color": "#8C6D1F", "linestyle": (0, (1, 1))},
+    "in the whale's bands": {"color": "#56B4E9", "linestyle": "-."},
+    "along rising lines": {"color": "#000000", "linestyle": "-"},
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
     "chance": {"color": "0.35", "linestyle": ":"},
 }
