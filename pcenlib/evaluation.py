@@ -606,7 +606,7 @@ class RecallCurve(NamedTuple):
 def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
     r"""Fit recall against level by maximum likelihood.
 
-    .. math:: P(\text{found} \mid L) = \frac{1}{1 + e^{-(L - L_{50}) / k}}, \qquad k \ge 0.1\ \mathrm{dB}
+    .. math:: P(\text{found} \mid L) = \frac{1}{1 + e^{-(L - L_{50}) / k}}
 
     Parameters
     ----------
@@ -625,8 +625,6 @@ def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
     -----
     Chapter *A distance laboratory*.
     """
-    from scipy.optimize import minimize  # here, because it takes long to import
-
     x = as_real_floats("levels", levels).astype(np.float64)
     found = np.asarray(detected, dtype=bool)
     if x.ndim != 1 or x.shape != found.shape:
@@ -635,19 +633,21 @@ def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
         raise ValueError("levels must be finite: they hold infinity or NaN")
     if found.all() or not found.any():
         raise ValueError("detected must hold found and missed calls, to find out what tells them apart")
-    sign = np.where(found, 1.0, -1.0)
-
-    def loss(parameters: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        half, log_scale = parameters
-        margin = sign * (x - half) * math.exp(-log_scale)
-        missing = scipy.special.expit(-margin)
-        gradient = [np.sum(missing * sign) * math.exp(-log_scale), np.sum(missing * margin)]
-        return float(np.sum(np.logaddexp(0, -margin))), np.array(gradient)
-
-    start = [(x[found].mean() + x[~found].mean()) / 2, 1.0]
-    bounds = [(x.min(), x.max()), (math.log(0.1), math.log(1000))]
-    half, log_scale = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return RecallCurve(float(half), float(math.exp(log_scale)))
+    if not x[found].mean() > x[~found].mean():
+        raise ValueError("detected must hold more calls of higher levels: the found ones are softer than the missed")
+    middle, spread = x.mean(), x.std()
+    design = np.stack([np.ones_like(x), (x - middle) / spread])
+    weights = np.zeros(2)
+    for _ in range(100):  # Newton's method; a logistic likelihood has one maximum
+        p = scipy.special.expit(weights @ design)
+        if np.abs(found - p).max() < 1e-6:  # a clean cut, which could only become steeper
+            break
+        step = np.linalg.solve((design * p * (1 - p)) @ design.T, design @ (found - p))
+        weights += step / max(1.0, np.abs(step).max() / 2)
+        if np.abs(step).max() < 1e-10:
+            break
+    offset, slope = weights
+    return RecallCurve(float(middle - spread * offset / slope), float(spread / slope))
 
 
 def _entries(before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:

@@ -52,6 +52,11 @@ def test_moves_with_the_levels():
     assert far == pytest.approx((near.half + 50, near.scale), rel=1e-4)
 
 
+def test_calls_of_one_odds_need_no_second_step():
+    curve = fit_recall([1, 2, 1, 2, 1, 2], [False, True, False, True, True, False])
+    assert curve.half == pytest.approx(1.5)
+
+
 def test_a_clean_cut_lies_between():
     curve = fit_recall([10, 20, 30, 40], [False, False, True, True])
     assert 20 < curve.half < 30
@@ -65,6 +70,7 @@ def test_a_clean_cut_lies_between():
         ([1, 2], [False, False], "found and missed"),
         ([1, 2, 3], [True, False], "same shape"),
         ([1, np.nan], [True, False], "finite"),
+        ([1, 2], [True, False], "higher levels"),
     ],
 )
 def test_errors_name_what_is_wrong(levels, detected, message):
