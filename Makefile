@@ -63,7 +63,7 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 	@$(BIN)/python _ext/execute.py $< $@
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
-_build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
+_build/executed/03-3-results.ipynb _build/executed/04-1-data-and-spectrograms.ipynb: $(wildcard pcenlib/stored/*.csv)
 
 _build/html/index.html: $(EXECUTED) $(PAGES)
 	@rm -rf _build/html
