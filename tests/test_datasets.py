@@ -308,6 +308,15 @@ def test_reverberation_equals_direct_sound_at_its_distance_and_grows_with_the_sq
         assert 10 * np.log10(np.mean(ratios)) == pytest.approx(expected, abs=1.5)
 
 
+def test_each_sensor_has_scatterers_of_its_own(quiet):
+    sounds = [
+        scattered(quiet, clip, reverberation=100.0, decay_time=0.1)
+        for clip in quiet.clips
+        if clip.name.startswith("call 02 ") and clip.distance <= 100
+    ]
+    assert np.abs(np.corrcoef(sounds) - np.eye(len(sounds))).max() < 0.5
+
+
 def test_reverberation_decays_after_the_call():
     dataset = SimulatedNighthawk(night=QUIET, distances=(100,), n_calls=12)
     power = np.zeros(round(0.1 * SR))
