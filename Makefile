@@ -12,6 +12,11 @@ PAGES := $(wildcard *.md _ext/*.py _static/*) _config.yml _toc.yml references.bi
 # Two notebooks run at a time; more threads in each would only get into each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
+# Notebooks run in their own folder, from which a relative path would lead elsewhere.
+ifneq ($(PCENLIB_DATA),)
+export PCENLIB_DATA := $(shell cd "$(PCENLIB_DATA)" && pwd || echo "$(PCENLIB_DATA)")
+endif
+
 .PHONY: help
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
