@@ -30,7 +30,10 @@ WHALES = Detector(setting=RIGHT_WHALE, threshold=3.0)
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory):
-    """Five minutes in stereo at 48 kHz, with 40 nighthawks at three levels: path, times, levels and durations."""
+    """Five minutes in stereo at 48 kHz, with 40 nighthawks at three SNRs: path, times, SNRs and durations.
+
+    An SNR is that of the peak of a call to the root mean square of the white noise, all frequencies taken together.
+    """
     path = tmp_path_factory.mktemp("night") / "S4A_20190522_010000.wav"
     rng = np.random.default_rng(7)
     times = np.linspace(2, 296, 40) + rng.uniform(-1, 1, 40)
@@ -42,8 +45,17 @@ def night(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def table(night):
-    return detect(night[0], NIGHTHAWK, threshold=2.3)
+def threshold(tmp_path_factory):
+    """The smallest that such noise alone, for five minutes, exceeds no more than once."""
+    path = tmp_path_factory.mktemp("silence") / "noise.wav"
+    write_night(path, sources.nighthawk_call, sr=NIGHTHAWK.sr, seconds=300, times=[], snrs=[], seed=9)
+    calibration = calibrate_threshold([path], NIGHTHAWK, false_alarms_per_hour=12, jobs=1, progress=False)
+    return calibration.threshold
+
+
+@pytest.fixture(scope="module")
+def table(night, threshold):
+    return detect(night[0], NIGHTHAWK, threshold=threshold)
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +77,11 @@ def test_loud_calls_are_all_found_within_50_ms(night, table):
     _, times, snrs, _ = night
     assert (errors(table["start"], times[snrs == 40]) < 0.05).all()
     assert (errors(table["start"], times[snrs == 28]) < 0.05).all()
-    assert (errors(times, table["start"]) < 0.3).all()  # nothing else is
+    assert (errors(table["start"], times[snrs == 16]) < 0.05).mean() < 0.9  # these are not loud
+    assert (errors(times, table["start"]) > 0.3).sum() <= 4  # where one false alarm is to be expected
 
 
-def test_the_end_is_that_of_the_call(night, table, values):
+def test_the_end_is_that_of_the_call(night, table, values, threshold):
     _, times, snrs, durations = night
     ends = (times + durations)[snrs == 40]
     assert (errors(table["end"], ends) < 0.02).all()
@@ -76,7 +89,7 @@ def test_the_end_is_that_of_the_call(night, table, values):
     first = np.flatnonzero(snrs == 40)[0]
     frames = NIGHTHAWK.times(values.size)
     late = values[(frames > times[first] + 0.05) & (frames < times[first] + durations[first])]
-    assert late.max() < 2.3
+    assert late.max() < threshold
 
 
 def test_bands_and_contrast_are_those_of_the_call(night, table):
