@@ -43,7 +43,7 @@ class ClearCall(NamedTuple):
     name: str
     measured: CallMeasurements
     waveform: Waveform
-    """The call alone at `SR` samples a second: the loudest 10 ms have a root mean square of 1."""
+    """The call alone at `SR` samples a second; its loudest 10 ms have a root mean square of 1."""
 
 
 def clear_calls(calls: RealSet) -> list[ClearCall]:

@@ -81,7 +81,7 @@ class Result:
 
     @property
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """What there is to show: the stored table, and beside it the computed one if it is of other files."""
+        """The stored table, and beside it the computed one if it is of other files."""
         shown = {"stored": self.stored.table}
         if self.computed is not None and not self.same_files:
             shown["computed here"] = self.computed.table
