@@ -38,12 +38,6 @@ test: $(ENVIRONMENT)  ## check style and types, and run all tests
 bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 	$(BIN)/python benchmarks/bench.py
 
-.PHONY: paper-scale
-paper-scale: $(ENVIRONMENT)  ## run section 3.3 on 27.7 hours and store its table; goes on where it was interrupted
-	@mkdir -p _build
-	$(BIN)/papermill --log-output --no-progress-bar --kernel python3 --cwd notebooks -p scale paper \
-		notebooks/03-3-results.ipynb _build/paper-scale.ipynb
-
 .PHONY: real-results
 real-results: $(ENVIRONMENT)  ## run the experiments on the real recordings in PCENLIB_DATA and store their tables
 	$(BIN)/python -m pcenlib.real_sound
@@ -72,7 +66,7 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 	@$(BIN)/python _ext/execute.py $< $@
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
-_build/executed/03-1-data-and-spectrograms.ipynb _build/executed/03-3-results.ipynb _build/executed/04-1-data-and-spectrograms.ipynb: $(wildcard pcenlib/stored/*.csv)
+_build/executed/03-1-data-and-spectrograms.ipynb _build/executed/04-1-data-and-spectrograms.ipynb: $(wildcard pcenlib/stored/*.csv)
 
 # Chapters on real sound run again when the data home is another one, or holds other files.
 REAL := right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
