@@ -118,7 +118,7 @@ class Detector:
 
     @property
     def gap(self) -> float:
-        """Seconds below which two events are one: `min_gap`, or by default T."""
+        """Seconds below which two events are one, `min_gap` or by default T."""
         return period(self.setting) if self.min_gap is None else self.min_gap
 
     @property
@@ -128,12 +128,12 @@ class Detector:
 
     @property
     def max_duration(self) -> float:
-        """Longest event, in seconds: 50 T."""
+        """Longest event, 50 T, in seconds."""
         return LONGEST_PERIODS * period(self.setting)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Everything that a table depends on, for its columns: the setting's fields, and the detector's own."""
+        """Everything that a table depends on, for its columns, from the setting's fields to the detector's own."""
         from pcenlib import __version__
 
         return {

@@ -567,7 +567,7 @@ def switches(paper: Protocol, released: Protocol) -> dict[str, Protocol]:
 
 
 SCALES: Mapping[str, int] = {"default": 600, "paper": 9983}
-"""Number of ten-second scenes without a call: 100 minutes, or as many as in section 3.3."""
+"""Number of ten-second scenes without a call, which are 100 minutes, or as many as in section 3.3."""
 
 
 def check_run(*, scale: object, seed: object, jobs: object) -> None:

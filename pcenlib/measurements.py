@@ -40,7 +40,7 @@ GAP = 0.030
 SETTLING, ENDING = 0.5, 0.05
 
 THIRD_OCTAVES = 50 * 2 ** (np.arange(13) / 3)
-"""Centres of the bands of a ship's long-term spectrum, in hertz: 50 to 800."""
+"""Centres of the bands of a ship's long-term spectrum, from 50 to 800 Hz."""
 
 MODULATION_RATES = np.arange(1, 20.5, 0.5)
 """Rates at which a ship's level may fluctuate, in hertz."""
@@ -66,9 +66,9 @@ class CallMeasurements(NamedTuple):
     end: float
     """Mean frequency of the last third."""
     pulse_rate: float
-    """Pulses a second: the strongest rhythm of its envelope."""
+    """Pulses a second, the strongest rhythm of its envelope."""
     striation: float
-    """How strong that rhythm is: the peak of the envelope's spectrum over its median."""
+    """How strong that rhythm is, as the peak of the envelope's spectrum over its median."""
     contrast: float
     """What its peak adds to the power of the background, over that power; of a weak call, the noise at its peak too."""
 

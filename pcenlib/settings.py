@@ -134,7 +134,7 @@ def period(setting: Setting) -> float:
 
     See Also
     --------
-    novelty.smoothing_coefficient : the inverse, from T to s.
+    pcenlib.novelty.smoothing_coefficient : the inverse, from T to s.
 
     Notes
     -----

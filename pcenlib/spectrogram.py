@@ -105,7 +105,7 @@ class Setting:
 
     @property
     def floor(self) -> float:
-        """Smallest value in a band: `FLOOR`, or its square."""
+        """Smallest value in a band, `FLOOR` or its square."""
         return FLOOR**self.power
 
     @property

@@ -164,7 +164,7 @@ class SimulatedNighthawk:
 
     @property
     def clips(self) -> list[Clip]:
-        """Every clip: all calls at the first distance, then all at the second, and so on."""
+        """Every clip, all calls at the first distance, then all at the second, and so on."""
         return [
             Clip(f"call {call:02d} at {distance:g} m", float(distance), f"bird {1 + call % self.n_birds}")
             for distance in self.distances

@@ -126,7 +126,7 @@ class SimulatedRightWhale:
 
     @property
     def clips(self) -> list[Clip]:
-        """Every clip: all days of the first bin, then of the second, and so on."""
+        """Every clip, all days of the first bin, then of the second, and so on."""
         return [
             Clip(f"call {call:02d} of day {1 + day} at {bin_:02d} km", 1000.0 * bin_ + 500, f"day {1 + day}")
             for bin_ in range(self.n_bins)

@@ -15,7 +15,7 @@ class Clip(NamedTuple):
     distance: float
     """Between caller and sensor, in metres; or what stands for it."""
     group: str
-    """What the results vary over: an individual, a day."""
+    """What the results vary over, such as an individual or a day."""
 
 
 class Sound(NamedTuple):
