@@ -72,13 +72,10 @@ _build/executed/03-1-data-and-spectrograms.ipynb _build/executed/04-1-data-and-s
 REAL := right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
 $(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/stored/*.csv)
 
-.PHONY: look
-look:
-
-_build/data-home: look
-	@mkdir -p _build
-	@{ echo "$$PCENLIB_DATA"; test -z "$$PCENLIB_DATA" || ls -lR "$$PCENLIB_DATA" | cksum; } > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+# Written anew, when make starts, if it would say something else.
+$(shell mkdir -p _build; { echo "$$PCENLIB_DATA"; test -z "$$PCENLIB_DATA" || ls -lR "$$PCENLIB_DATA" | cksum; } \
+	> _build/data-home.new; cmp -s _build/data-home.new _build/data-home \
+	&& rm _build/data-home.new || mv _build/data-home.new _build/data-home)
 
 _build/html/index.html: $(EXECUTED) $(PAGES)
 	@rm -rf _build/html

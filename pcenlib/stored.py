@@ -16,10 +16,10 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FOLDER", "Stored", "check_same", "describe", "load", "save"]
+__all__ = ["Stored", "check_same", "describe", "load", "save"]
 
+# Where the tables are.
 FOLDER = Path(__file__).parent / "stored"
-"""Where the tables are."""
 
 
 class Stored(NamedTuple):
