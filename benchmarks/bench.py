@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 CASES = {
     "scene": Case("bird scene, 10 s", NIGHTHAWK, 10, 41, {"float64": 2.5, "float32": 4}, 4),
-    "night": Case("bird recording, 10 min", NIGHTHAWK, 600, 4, {"float64": 6, "float32": 9}, 10),
+    "night": Case("bird recording, 10 min", NIGHTHAWK, 600, 7, {"float64": 6, "float32": 9}, 10),
     "sea": Case("whale recording, 1 h", RIGHT_WHALE, 3600, 11, {"float64": 5, "float32": 8}, 8),
 }
 
@@ -271,7 +271,7 @@ def scaling(folder: Path) -> dict[str, Any]:
     results = {}
     for name, job in jobs.items():
         seconds: dict[int, list[float]] = {1: [], 2: []}
-        for _ in range(5 if "scenes" in name else 1):
+        for _ in range(9 if "scenes" in name else 3):
             for n, values in seconds.items():
                 start = time.perf_counter()
                 job(n)

@@ -82,8 +82,8 @@ def detect(
     bins = np.empty((n_bins + 3, n_frames), np.float32)
     bins[n_bins:] = 0  # where the last quad may reach, with weights of zero
     magnitudes(spectra, places, turns, power, bins)
-    # Frames from the last one before these on, and backgrounds up to the next frame's; bands are smoothed by fours.
-    bands, backgrounds = np.empty((n_bands + 3, 1 + n_frames), np.float32), np.empty((n_bands + 3, n_frames + 1))
+    # Frames from the last one before these on, and backgrounds up to the next frame's; bands are smoothed by eights.
+    bands, backgrounds = np.empty((n_bands + 7, 1 + n_frames), np.float32), np.empty((n_bands + 7, n_frames + 1))
     bands[n_bands:], backgrounds[n_bands:] = 1, 1
     if weights.size:
         sums = np.empty((n_bands, n_frames), weights.dtype)
@@ -158,15 +158,21 @@ def rises(bands: Singles, mean: Doubles, largest: Doubles) -> None:
 
 @jit
 def smooth(bands: Singles, s: float, M: Doubles) -> None:
-    """Background of the frames after the first, equation 4; of four bands at once, which do not wait for each other."""
-    for b in range(0, bands.shape[0] - 3, 4):
+    """Background of the frames after the first, equation 4; of eight bands at once, which do not wait for each other."""
+    for b in range(0, bands.shape[0] - 7, 8):
         m0, m1, m2, m3 = M[b, 0], M[b + 1, 0], M[b + 2, 0], M[b + 3, 0]
+        m4, m5, m6, m7 = M[b + 4, 0], M[b + 5, 0], M[b + 6, 0], M[b + 7, 0]
         for t in range(1, bands.shape[1]):
             m0 = s * bands[b, t] + (1 - s) * m0
             m1 = s * bands[b + 1, t] + (1 - s) * m1
             m2 = s * bands[b + 2, t] + (1 - s) * m2
             m3 = s * bands[b + 3, t] + (1 - s) * m3
+            m4 = s * bands[b + 4, t] + (1 - s) * m4
+            m5 = s * bands[b + 5, t] + (1 - s) * m5
+            m6 = s * bands[b + 6, t] + (1 - s) * m6
+            m7 = s * bands[b + 7, t] + (1 - s) * m7
             M[b, t], M[b + 1, t], M[b + 2, t], M[b + 3, t] = m0, m1, m2, m3
+            M[b + 4, t], M[b + 5, t], M[b + 6, t], M[b + 7, t] = m4, m5, m6, m7
 
 
 @jit

@@ -33,7 +33,7 @@ from pcenlib.streaming import DetectionFunctions, detection_blocks
 __all__ = ["FalseAlarms", "Outcome", "count_false_alarms", "run"]
 
 # Items are sent to workers in tasks of about this length: long against the cost of sending, short against a run.
-SECONDS_PER_TASK = 0.5
+SECONDS_PER_TASK = 0.1
 
 # Tasks under way for each worker, so that none waits for the next; the others have not been sent yet.
 TASKS_PER_WORKER = 2
