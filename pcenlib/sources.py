@@ -353,8 +353,9 @@ def clicks(
     decay: float = 0.003,
     spread: float = 6.0,
     fmin: float = 0.0,
+    octaves: float | None = None,
 ) -> Waveform:
-    """Short broadband sounds at random times: a twig, a drop, a leaf, an electric discharge.
+    """Short sounds at random times: a twig, a drop, a leaf, an electric discharge.
 
     Parameters
     ----------
@@ -370,11 +371,14 @@ def clicks(
         Standard deviation of their levels, in dB.
     fmin : float
         Frequency in hertz below which they hold little.
+    octaves : float, optional
+        Width of the band that a click fills, from a quarter of this to four times as much; where it lies, above `fmin`,
+        is different for each. By default they are white.
 
     Returns
     -------
     ndarray, shape (n_samples,)
-        Decaying bursts of white noise; half of them start stronger than a standard deviation of 1.
+        Decaying bursts of noise; half of them start stronger than a standard deviation of 1.
 
     Notes
     -----
@@ -386,18 +390,32 @@ def clicks(
     check_range("decay", decay, 0, open_low=True)
     check_range("spread", spread, 0)
     check_range("fmin", fmin, 0, sr / 2)
+    if octaves is not None:
+        check_range("octaves", octaves, 0, open_low=True)
     length = max(1, round(8 * decay * sr))
     x = np.zeros(n_samples + length)
     envelope = np.exp(-np.arange(length) / (decay * sr))
     for begin in np.sort(rng.integers(0, n_samples, rng.poisson(rate * n_samples / sr))):
         gain = 10 ** (spread * rng.standard_normal() / 20)
-        x[begin : begin + length] += gain * envelope * rng.standard_normal(length)
+        burst = rng.standard_normal(length)
+        if octaves is not None:
+            burst = _resonance(burst, sr, rng, low=max(fmin, sr / length), octaves=octaves * 4 ** rng.uniform(-1, 1))
+        x[begin : begin + length] += gain * envelope * burst
     if fmin > 0 and x.any():
         # Before the end is cut off: what the filter spreads past one end must not enter at the other.
         n_fft = scipy.fft.next_fast_len(x.size, real=True)
         squared = scipy.fft.rfftfreq(n_fft, 1 / sr) ** 2
         x = scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * squared / np.hypot(squared, fmin**2), n_fft)
     return x[:n_samples]
+
+
+def _resonance(white: Waveform, sr: int, rng: np.random.Generator, *, low: float, octaves: float) -> Waveform:
+    """White noise in a band of so many octaves, centred anywhere above `low`; its power stays the same."""
+    frequency = scipy.fft.rfftfreq(white.size, 1 / sr)
+    centre = np.exp(rng.uniform(np.log(low), np.log(sr / 2)))
+    # The width of a bell curve is that of the rectangle with its height and area: sqrt(2 pi) standard deviations.
+    gain = np.exp(-np.pi * (np.log2(np.maximum(frequency, frequency[1]) / centre) / octaves) ** 2)
+    return scipy.fft.irfft(scipy.fft.rfft(white) * gain / np.sqrt(np.mean(gain**2)), white.size)
 
 
 def rain(n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 60.0) -> Waveform:

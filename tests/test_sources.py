@@ -510,6 +510,33 @@ def test_a_click_at_one_end_is_not_heard_at_the_other():
     assert min(at_the_end, at_the_start) > 10
 
 
+def test_clicks_in_bands_keep_their_power_and_have_bands_of_their_own():
+    options = {"n_samples": 200 * SR, "sr": SR, "rate": 5, "decay": 0.02, "spread": 0}
+    white, banded = (clicks(rng=np.random.default_rng(0), octaves=octaves, **options) for octaves in (None, 0.3))
+    assert_allclose(np.mean(banded**2), np.mean(white**2), rtol=0.1)
+    # Most of the energy of one click lies within twice the widest band, four times 0.3 octaves.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = clicks(SR, SR, rng, rate=0.5, decay=0.02, fmin=1000.0, octaves=0.3)
+        if not x.any():
+            continue
+        energy = np.abs(scipy.fft.rfft(x)) ** 2
+        frequency = scipy.fft.rfftfreq(x.size, 1 / SR)
+        loudest = frequency[energy.argmax()]
+        near = np.abs(np.log2(np.maximum(frequency, 1) / loudest)) < 2.4
+        assert energy[near].sum() > 0.8 * energy.sum()
+
+
+def test_centres_of_clicks_lie_anywhere_above_fmin():
+    centres = []
+    for seed in range(300):
+        x = clicks(4000, SR, np.random.default_rng(seed), rate=5, decay=0.02, fmin=1000.0, octaves=0.1)
+        if x.any():
+            centres.append(scipy.fft.rfftfreq(x.size, 1 / SR)[(np.abs(scipy.fft.rfft(x)) ** 2).argmax()])
+    shares = np.histogram(np.log2(centres), bins=np.log2([1000, 2000, 4000, 8000]))[0] / len(centres)
+    assert_allclose(shares, 1 / np.log2(11.025), atol=0.12)
+
+
 @pytest.mark.parametrize("fmin", [0.0, 1000.0])
 def test_no_clicks_are_silence(fmin):
     assert_array_equal(clicks(1000, SR, np.random.default_rng(0), rate=0, fmin=fmin), np.zeros(1000))
@@ -612,6 +639,8 @@ def test_the_first_chirp_comes_anywhere_within_a_period():
         (clicks, "spread", -1),
         (clicks, "fmin", -1),
         (clicks, "fmin", 11026),
+        (clicks, "octaves", 0),
+        (clicks, "octaves", np.nan),
         (insects, "carrier", 0),
         (insects, "carrier", 11026),
         (insects, "rate", 0),

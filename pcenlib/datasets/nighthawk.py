@@ -54,7 +54,10 @@ class Night:
     insects, chirps, singing : float
         Level of the peak pressure of a near insect's song, how many chirps, and in which share of the scenes it sings.
     clicks, click_rate : float
-        Level at which half of the broadband clicks start, and how many come.
+        Level at which half of the clicks start, and how many come.
+    click_width : float, optional
+        Width of the band that a click fills, as `octaves` of `sources.clicks`; None is white. Level, rate and width
+        are fitted to what rises out of the noise in recorded nights: chapter 3.1 has the comparison.
     spread : float
         Standard deviation, from scene to scene, of each of these levels in dB.
 
@@ -78,8 +81,9 @@ class Night:
     insects: float = 20.0
     chirps: float = 2.5
     singing: float = 0.02
-    clicks: float = 36.0
-    click_rate: float = 0.1
+    clicks: float = 28.0
+    click_rate: float = 0.07
+    click_width: float | None = 1.0
     spread: float = 3.0
 
     def __post_init__(self) -> None:
@@ -91,8 +95,9 @@ class Night:
             check_range(name, getattr(self, name), 0, 1)
         if self.reverberation is not None:
             check_range("reverberation", self.reverberation, 0, open_low=True)
-        for name in ("decay_time", "gusts", "chirps"):
-            check_range(name, getattr(self, name), 0, open_low=True)
+        for name in ("decay_time", "gusts", "chirps", "click_width"):
+            if getattr(self, name) is not None:
+                check_range(name, getattr(self, name), 0, open_low=True)
         for name in ("drops", "click_rate", "spread"):
             check_range(name, getattr(self, name), 0)
 
@@ -105,7 +110,9 @@ class Night:
             "wind": functools.partial(sources.wind, rate=self.gusts),
             "rain": functools.partial(sources.rain, rate=self.drops),
             "insects": functools.partial(sources.insects, rate=self.chirps, carrier=rng.uniform(4200, 5600)),
-            "clicks": functools.partial(sources.clicks, rate=self.click_rate, fmin=1000.0),
+            "clicks": functools.partial(
+                sources.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width
+            ),
         }
         total = np.zeros(n_samples)
         for (name, make), own in zip(makers.items(), rng.spawn(len(makers)), strict=True):
