@@ -629,7 +629,7 @@ def _density(frequency: float, sr: int, slope: float, fmin: float = 20.0) -> flo
 class Ship:
     """A ship that passes: cavitation noise modulated by its propeller, tones, and transients, in a level that swells.
 
-    The defaults of `depth` and `swell` are the medians of `ships`.
+    The defaults of `depth`, `swell` and `slope` are the medians of `ships`.
 
     Parameters
     ----------
@@ -659,7 +659,7 @@ class Ship:
     blades: int = 4
     depth: float = 0.05
     swell: float = 0.28
-    slope: float = -4.0
+    slope: float = -2.7
     tones: float = 10.0
     transients: float = 0.05
     closest: float = 50.0
@@ -694,8 +694,8 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
     -----
     Chapter 4.1, *Data and spectrograms*: slopes, tones, rates, depths and swells are fitted to the passages of DeepShip
     (Irfan et al., 2021). Measured alike, by `measurements.measure_ship`, simulated ships have about the strongest rates
-    of the recorded ones, the excesses of these rates, and the median modulation spectrum. Shafts and blades keep to the
-    paper's 2 to 20 Hz, and most are slow.
+    of the recorded ones, the excesses of these rates, the median modulation spectrum, and the slopes, tones included.
+    Shafts and blades keep to the paper's 2 to 20 Hz, and most are slow.
     """
     check_count("n_ships", n_ships)
     fleet = []
@@ -707,7 +707,7 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
                 blades=blades,
                 depth=float(min(0.9, Ship.depth * np.exp(rng.standard_normal()))),
                 swell=float(Ship.swell * np.exp(0.5 * rng.standard_normal())),
-                slope=float(rng.normal(-3.8, 1.5)),
+                slope=float(rng.normal(Ship.slope, 1.5)),
                 tones=float(rng.uniform(5, 13)),
                 transients=float(10 ** rng.uniform(-2, -0.7)),
                 closest=float(rng.uniform(20, 80)),
