@@ -657,7 +657,7 @@ class Ship:
 
     shaft_rate: float = 3.0
     blades: int = 4
-    depth: float = 0.05
+    depth: float = 0.04
     swell: float = 0.28
     slope: float = -2.7
     tones: float = 10.0
