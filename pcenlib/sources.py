@@ -336,12 +336,17 @@ def wind(n_samples: int, sr: int, rng: np.random.Generator, *, spread: float = 6
     check_range("spread", spread, 0)
     check_range("rate", rate, 0, open_low=True)
     steady = noise(n_samples, sr, rng, slope=-6.0)
-    # A level at random every quarter of a gust, smoothed and joined by lines, whose mean square is 4/3.
+    level = spread * _irregular_level(n_samples, sr, rng, rate)
+    gusty = steady * 10 ** (level / 20)
+    return gusty / np.sqrt(np.mean(gusty**2))
+
+
+def _irregular_level(n_samples: int, sr: int, rng: np.random.Generator, rate: float) -> Waveform:
+    """A level that rises and falls about `rate` times a second, at random, with a mean square of 1."""
+    # A value at random every quarter of a swing, smoothed and joined by lines, whose mean square is 4/3.
     n_knots = int(np.ceil(4 * rate * n_samples / sr)) + 1
     knots = np.convolve(rng.standard_normal(n_knots + 2), [0.5, 1.0, 0.5], mode="valid") / np.sqrt(4 / 3)
-    level = np.interp(4 * rate * np.arange(n_samples) / sr, np.arange(n_knots), knots)
-    gusty = steady * 10 ** (spread * level / 20)
-    return gusty / np.sqrt(np.mean(gusty**2))
+    return np.interp(4 * rate * np.arange(n_samples) / sr, np.arange(n_knots), knots)
 
 
 def clicks(
@@ -640,7 +645,9 @@ def _density(frequency: float, sr: int, slope: float, fmin: float = 20.0) -> flo
 
 @dataclass(frozen=True, kw_only=True)
 class Ship:
-    """A ship that passes: cavitation noise modulated by its propeller, tones, and transients.
+    """A ship that passes: cavitation noise modulated by its propeller, tones, and transients, in a level that swells.
+
+    The defaults of `depth`, `swell` and `slope` are the medians of `ships`.
 
     Parameters
     ----------
@@ -650,6 +657,8 @@ class Ship:
         Blades of the propeller.
     depth : float
         How deep shaft and blades modulate the noise, in [0, 1].
+    swell : float
+        Standard deviation, in dB, of a slow and irregular change of the level; 0 for none.
     slope : float
         Change of the noise's power spectral density, in dB an octave.
     tones : float
@@ -666,8 +675,9 @@ class Ship:
 
     shaft_rate: float = 3.0
     blades: int = 4
-    depth: float = 0.5
-    slope: float = -4.0
+    depth: float = 0.04
+    swell: float = 0.28
+    slope: float = -2.7
     tones: float = 10.0
     transients: float = 0.05
     closest: float = 50.0
@@ -678,7 +688,8 @@ class Ship:
         for name in ("shaft_rate", "closest", "speed"):
             check_range(name, getattr(self, name), 0, open_low=True)
         check_range("depth", self.depth, 0, 1)
-        check_range("transients", self.transients, 0)
+        for name in ("swell", "transients"):
+            check_range(name, getattr(self, name), 0)
         for name in ("slope", "tones"):
             check_range(name, getattr(self, name), -np.inf)
 
@@ -699,37 +710,45 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
 
     Notes
     -----
-    Chapter 4.1, *Data and spectrograms*: slopes and tones have the spread of the passages of DeepShip (Irfan et al.,
-    2021); shaft rates are spread evenly in octaves over those of the paper, most of which are faster than these
-    passages'.
+    Chapter 4.1, *Data and spectrograms*: slopes, tones, rates, depths and swells are fitted to the passages of DeepShip
+    (Irfan et al., 2021). Measured alike, by `measurements.measure_ship`, simulated ships have about the strongest rates
+    of the recorded ones, the excesses of these rates, the median modulation spectrum, and the slopes, tones included.
+    Shafts and blades keep to the paper's 2 to 20 Hz, and most are slow.
     """
     check_count("n_ships", n_ships)
-    return [
-        Ship(
-            shaft_rate=float(2 * 10 ** rng.uniform(0, 1)),
-            blades=int(rng.integers(3, 6)),
-            depth=float(rng.uniform(0.1, 0.9)),
-            slope=float(rng.normal(-3.8, 1.5)),
-            tones=float(rng.uniform(5, 13)),
-            transients=float(10 ** rng.uniform(-2, -0.7)),
-            closest=float(rng.uniform(20, 80)),
-            speed=float(rng.uniform(2, 8)),
+    fleet = []
+    for _ in range(n_ships):
+        blades = int(rng.integers(3, 6))
+        fleet.append(
+            Ship(
+                shaft_rate=float(2 * (10 / blades) ** rng.uniform() ** 2),
+                blades=blades,
+                depth=float(min(0.9, Ship.depth * np.exp(rng.standard_normal()))),
+                swell=float(Ship.swell * np.exp(0.5 * rng.standard_normal())),
+                slope=float(rng.normal(Ship.slope, 1.5)),
+                tones=float(rng.uniform(5, 13)),
+                transients=float(10 ** rng.uniform(-2, -0.7)),
+                closest=float(rng.uniform(20, 80)),
+                speed=float(rng.uniform(2, 8)),
+            )
         )
-        for _ in range(n_ships)
-    ]
+    return fleet
 
 
 # Number of multiples of the blade rate at which a ship has a tone.
 TONES = 8
+# About how many times a second the level of a ship swells, in hertz.
+SWELL_RATE = 4.0
 
 
 def ship_noise(n_samples: int, sr: int, rng: np.random.Generator, *, ship: Ship) -> Waveform:
     r"""A ship passing by.
 
-    .. math:: g(t)\, m(t)\, \mathrm{noise}(t) + \mathrm{tones} + \mathrm{transients},\quad
+    .. math:: g(t)\, \bigl(m(t)\, \mathrm{noise}(t) + \mathrm{tones} + \mathrm{transients}\bigr),\quad
               m(t) = 1 + \mathrm{depth}\,\bigl(0.7 \cos 2\pi f_\mathrm{blade} t + 0.3 \cos 2\pi f_\mathrm{shaft} t\bigr)
 
-    with a gain g in proportion to one over the distance, which is smallest halfway through.
+    with a gain g in proportion to one over the distance, which is smallest halfway through, and to the swell, whose
+    decibels are Gaussian and vary about four times a second.
 
     Parameters
     ----------
@@ -755,6 +774,7 @@ def ship_noise(n_samples: int, sr: int, rng: np.random.Generator, *, ship: Ship)
     modulation = 0.7 * np.cos(2 * np.pi * blade_rate * time + blade)
     modulation += 0.3 * np.cos(2 * np.pi * ship.shaft_rate * time + shaft)
     x = (1 + ship.depth * modulation) * noise(n_samples, sr, rng, slope=ship.slope)
+    swell = ship.swell * _irregular_level(n_samples, sr, rng, SWELL_RATE)
     weaker = rng.exponential(6.0, TONES)  # than the strongest, in dB
     for order, level in enumerate(ship.tones - (weaker - weaker.min()), start=1):
         frequency = order * blade_rate
@@ -764,6 +784,7 @@ def ship_noise(n_samples: int, sr: int, rng: np.random.Generator, *, ship: Ship)
     x += clicks(n_samples, sr, rng, rate=ship.transients, decay=0.02, spread=8.0)
     along = ship.speed * (time - time[-1] / 2)
     x *= ship.closest / np.hypot(ship.closest, along)
+    x *= 10 ** (swell / 20)
     return x / np.sqrt(np.mean(x**2))
 
 

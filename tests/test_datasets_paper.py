@@ -1,12 +1,17 @@
 """The paper's data sets by one name, clips after their reflection, and re-propagated calls: on synthetic copies."""
 
+import json
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import papermill
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from papermill.exceptions import PapermillExecutionError
 
+from pcenlib import claims
 from pcenlib.acoustics import spreading_loss
 from pcenlib.datasets import Paired, Reflected, SimulatedNighthawk, SimulatedRightWhale
 from pcenlib.datasets.catalogue import find
@@ -83,6 +88,41 @@ def test_what_is_missing_is_named_with_how_to_get_it(tmp_path, monkeypatch):
         paper_data_set("owl")
     with pytest.raises(ValueError, match="data must be simulated or real"):
         paper_data_set("nighthawk", data="recorded")
+
+
+CHAPTER = Path(__file__).parent.parent / "notebooks" / "04-2-results.ipynb"
+
+
+def run_chapter(target, **parameters):
+    options = {"kernel_name": "python3", "cwd": CHAPTER.parent, "progress_bar": False}
+    papermill.execute_notebook(CHAPTER, target, parameters={"jobs": 1, **parameters}, **options)
+    return json.loads(target.read_text(encoding="utf-8"))["cells"]
+
+
+def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
+    for name in ("ccb18", "shipsear"):
+        (tmp_path / name).mkdir()
+        copies.MAKERS[name](tmp_path / name)
+    lines = [
+        (date, channel, begin + 10 * km, begin + 10 * km + 1, km + 0.4)
+        for date, begin in ((219, 1000), (417, 23.8 * 3600))
+        for km in range(14)
+        for channel in (1, 4)
+    ]
+    file, _ = copies.TABLES["ccb18"]
+    copies.table(tmp_path / "ccb18" / file, ["Date", "Channel", "Begin.Time..s.", "End.Time..s.", "DistanceKm"], lines)
+    cells = run_chapter(tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    printed = "".join("".join(output.get("text", "")) for output in outputs)
+    assert "real: 56 clips with a call, 2 recordings of ships" in printed
+    kinds = [kind for output in outputs for kind in output.get("data", {})]
+    assert kinds.count("image/png") == 3  # figure 3, the ratios, and the fits
+    assert claims.MIMETYPE not in kinds
+
+
+def test_chapter_4_2_says_which_data_it_can_have(tmp_path):
+    with pytest.raises(PapermillExecutionError, match="data must be simulated or real, got 'recorded'"):
+        run_chapter(tmp_path / "executed.ipynb", data="recorded")
 
 
 # Reflection

@@ -11,9 +11,9 @@ import pytest
 import scipy.signal
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import RIGHT_WHALE, experiments, max_pooled_pcen, smoothing_coefficient, spectrogram
+from pcenlib import RIGHT_WHALE, experiments, max_pooled_pcen, smoothing_coefficient, sources, spectrogram
 from pcenlib.datasets import Sea, SimulatedRightWhale
-from pcenlib.datasets.right_whale import FULL_SCALE, LEAD, SR
+from pcenlib.datasets.right_whale import FULL_SCALE, LEAD, SHIPS, SR
 from pcenlib.evaluation import count_exceedances
 from pcenlib.experiments import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED
 from pcenlib.measurements import measure_sweep
@@ -220,7 +220,7 @@ def test_ships_pass_in_their_share_of_the_clips_and_more_on_some_days():
 
 def test_what_is_switched_off_in_the_ships_leaves_the_calls_alone():
     dataset = SimulatedRightWhale(**SMALL)
-    for name in ("modulated", "transients"):
+    for name in ("modulated", "swelling", "transients"):
         other = dataclasses.replace(dataset, **{name: False})
         for clip in dataset.clips:
             assert_array_equal(dataset.clip(clip).source, other.clip(clip).source)
@@ -250,7 +250,9 @@ def modulation(x):
     return spectrum[(rate > 1) & (rate < 110)]
 
 
-def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone():
+def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone(monkeypatch):
+    fleet = [dataclasses.replace(ship, depth=0.5) for ship in sources.ships(6, np.random.default_rng(0))]
+    monkeypatch.setattr(sources, "ships", lambda *_: fleet)  # most ships throb so little that it would not show
     dataset = SimulatedRightWhale(n_ships=6, duration=360.0, transients=False)
     without = dataclasses.replace(dataset, modulated=False)
     peaks = []
@@ -264,6 +266,16 @@ def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone():
         peaks.append([modulation(z).max() / np.median(modulation(z)) for z in (hum, left)])
     modulated, steady = np.median(peaks, axis=0)
     assert modulated > 3 * steady
+
+
+def test_without_swell_the_rest_of_a_ship_is_the_same():
+    dataset = SimulatedRightWhale(n_ships=6, duration=360.0)
+    without = dataclasses.replace(dataset, swelling=False)
+    fleet = sources.ships(6, np.random.default_rng([0, SHIPS]))
+    for ship, name in zip(fleet, dataset.recordings, strict=True):
+        gain = 20 * np.log10(dataset.recording(name).source / without.recording(name).source)
+        assert np.std(gain) == pytest.approx(ship.swell, rel=0.2)
+        assert np.abs(np.diff(gain)).max() < 0.05  # from one sample to the next
 
 
 def test_ships_are_far_above_the_ambient_noise():

@@ -257,7 +257,7 @@ def test_spectral_level_at_100_hz_and_slope(level, slope, sr):
 # Ships
 
 # Nothing but noise, from a ship that stands still.
-PLAIN = {"slope": 0.0, "tones": -200.0, "transients": 0.0, "closest": 1e6, "speed": 1e-3}
+PLAIN = {"swell": 0.0, "slope": 0.0, "tones": -200.0, "transients": 0.0, "closest": 1e6, "speed": 1e-3}
 
 
 def ship_sound(seconds=600, seed=0, **ship):
@@ -291,6 +291,31 @@ def test_shaft_and_blades_modulate_the_power(depth):
 def test_a_depth_of_zero_modulates_nothing():
     power = ship_sound(shaft_rate=3.0, blades=4, depth=0.0, **PLAIN) ** 2
     assert max(amplitude(power, rate) for rate in (3, 6, 9, 12, 15, 24)) < 0.01
+
+
+def gain_of_swell(swell, seed=0, seconds=600):
+    """Gain of the swell in dB, but for a constant: the same ship, with and without it."""
+    changed, steady = (ship_sound(seconds, seed, **{**PLAIN, "swell": decibels}) for decibels in (swell, 0.0))
+    return 20 * np.log10(changed / steady)
+
+
+@pytest.mark.parametrize("swell", [0.1, 0.5, 3.0])
+def test_the_level_swells_by_its_standard_deviation(swell):
+    assert np.std(gain_of_swell(swell)) == pytest.approx(swell, rel=0.05)
+
+
+def test_the_swell_is_slow_and_irregular():
+    rate, power = scipy.signal.welch(gain_of_swell(1.0), SR, nperseg=10 * SR)
+    assert power[rate < 6].sum() > 0.9 * power.sum()
+    slow = power[(rate >= 0.5) & (rate <= 2.5)]
+    assert slow.max() < 3 * np.median(slow)  # no line
+
+
+def test_a_swell_of_zero_switches_it_off_and_changes_nothing_else():
+    ship = {"tones": 12.0, "transients": 0.3}
+    one, other = (ship_sound(60, **ship, swell=swell) for swell in (0.0, 1e-9))
+    assert_allclose(one, other, atol=1e-8)
+    assert not np.allclose(one, ship_sound(60, **ship, swell=1.0), atol=0.01)
 
 
 @pytest.mark.parametrize("slope", [-1.0, -4.0, -7.0])
@@ -359,12 +384,15 @@ def test_ships_have_a_root_mean_square_of_1_and_a_seed_determines_them(ship):
 def test_ships_are_those_of_the_paper():
     fleet = ships(1000, np.random.default_rng(0))
     rates = np.array([ship.shaft_rate for ship in fleet])
-    assert 2 <= rates.min() < 2.1  # 120 rotations a minute
-    assert 19 < rates.max() <= 20  # 1200
-    octaves, _ = np.histogram(np.log2(rates), bins=4)
-    assert_allclose(octaves, 250, atol=45)  # evenly in octaves: three standard deviations
+    blade_rates = np.array([ship.shaft_rate * ship.blades for ship in fleet])
+    assert 2 <= rates.min() < 2.01  # 120 rotations a minute
+    assert 19.5 < blade_rates.max() <= 20 * (1 + 1e-9)  # 1200
+    assert np.median(blade_rates) < 11
     assert {ship.blades for ship in fleet} == {3, 4, 5}
-    assert 0.1 <= min(ship.depth for ship in fleet) < max(ship.depth for ship in fleet) <= 0.9
+    depths, swells = (np.array([getattr(ship, name) for ship in fleet]) for name in ("depth", "swell"))
+    assert np.median(depths) == pytest.approx(Ship().depth, rel=0.15)
+    assert 0 < depths.min() < 0.5 < depths.max() <= 0.9
+    assert np.median(swells) == pytest.approx(Ship().swell, rel=0.1)
     assert 0.01 <= min(ship.transients for ship in fleet) < max(ship.transients for ship in fleet) <= 0.2
 
 
@@ -376,6 +404,9 @@ def test_ships_are_those_of_the_paper():
         ("blades", 2.5),
         ("depth", 1.1),
         ("depth", -0.1),
+        ("swell", -0.1),
+        ("swell", np.nan),
+        ("swell", np.inf),
         ("transients", -1),
         ("closest", 0),
         ("speed", 0),

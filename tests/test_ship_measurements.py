@@ -83,3 +83,21 @@ def test_stored_passages_have_every_column_that_the_chapter_shows():
     assert table.filter(like="level_").shape[1] == THIRD_OCTAVES.size
     assert table.filter(like="modulation_").shape[1] == MODULATION_RATES.size
     assert (table["excess"] == table.filter(like="modulation_").max(axis=1)).all()
+
+
+def test_ships_are_fitted_to_the_recorded_passages():
+    table = stored.load("ship-passages").table
+    rng, found = np.random.default_rng(0), []
+    for number, ship in enumerate(sources.ships(180, rng)):
+        n_samples = round(SR * table["duration"].iloc[number % len(table)])
+        found.append(measure_ship(sources.ship_noise(n_samples, SR, rng, ship=ship), SR))
+    excess, rate = (np.array([getattr(ship, name) for ship in found]) for name in ("excess", "rate"))
+    assert np.median([ship.slope for ship in found]) == pytest.approx(np.median(table["slope"]), abs=0.5)
+    shares = [0.25, 0.5, 0.75]
+    assert np.quantile(excess, shares) == pytest.approx(np.quantile(table["excess"], shares), abs=1.5)
+    assert np.mean(rate < 5) == pytest.approx(np.mean(table["rate"] < 5), abs=0.15)
+    recorded = np.median(table.filter(like="modulation_"), axis=0)
+    simulated = np.median([ship.modulation for ship in found], axis=0)
+    for low in range(4):  # in steps of 5 Hz
+        inside = np.floor(MODULATION_RATES / 5) == low
+        assert np.mean(simulated[inside]) == pytest.approx(np.mean(recorded[inside]), abs=1)

@@ -95,6 +95,8 @@ class SimulatedRightWhale:
         Of all recordings together, in seconds.
     modulated : bool
         Whether propellers modulate the noise of the ships.
+    swelling : bool
+        Whether the level of the ships swells, slowly and irregularly.
     transients : bool
         Whether clanks and slams come from the ships.
     sea : Sea
@@ -112,6 +114,7 @@ class SimulatedRightWhale:
     n_ships: int = 90
     duration: float = 189 * 60.0
     modulated: bool = True
+    swelling: bool = True
     transients: bool = True
     sea: Sea = field(default_factory=Sea)
 
@@ -180,6 +183,7 @@ class SimulatedRightWhale:
         ship = replace(
             ship,
             depth=ship.depth if self.modulated else 0.0,
+            swell=ship.swell if self.swelling else 0.0,
             transients=ship.transients if self.transients else 0.0,
         )
         x = sources.ship_noise(round(self._durations()[number] * SR), SR, self._rng(SHIPS, number), ship=ship)
