@@ -158,7 +158,7 @@ def rises(bands: Singles, mean: Doubles, largest: Doubles) -> None:
 
 @jit
 def smooth(bands: Singles, s: float, M: Doubles) -> None:
-    """Background of the frames after the first, equation 4; of eight bands at once, which do not wait for each other."""
+    """Background of the frames after the first, equation 4; of eight bands at once, none of which waits for another."""
     for b in range(0, bands.shape[0] - 7, 8):
         m0, m1, m2, m3 = M[b, 0], M[b + 1, 0], M[b + 2, 0], M[b + 3, 0]
         m4, m5, m6, m7 = M[b + 4, 0], M[b + 5, 0], M[b + 6, 0], M[b + 7, 0]

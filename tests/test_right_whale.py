@@ -220,8 +220,8 @@ def test_ships_pass_in_their_share_of_the_clips_and_more_on_some_days():
 
 def test_what_is_switched_off_in_the_ships_leaves_the_calls_alone():
     dataset = SimulatedRightWhale(**SMALL)
-    for name in ("modulated", "swelling", "transients"):
-        other = dataclasses.replace(dataset, **{name: False})
+    for name in ("modulation", "swelling", "transients"):
+        other = dataclasses.replace(dataset, **{name: 0})
         for clip in dataset.clips:
             assert_array_equal(dataset.clip(clip).source, other.clip(clip).source)
         assert repr(other) != repr(dataset)
@@ -254,7 +254,7 @@ def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone(monk
     fleet = [dataclasses.replace(ship, depth=0.5) for ship in sources.ships(6, np.random.default_rng(0))]
     monkeypatch.setattr(sources, "ships", lambda *_: fleet)  # most ships throb so little that it would not show
     dataset = SimulatedRightWhale(n_ships=6, duration=360.0, transients=False)
-    without = dataclasses.replace(dataset, modulated=False)
+    without = dataclasses.replace(dataset, modulation=0.0)
     peaks = []
     for name in dataset.recordings:
         x, y = dataset.recording(name).source, without.recording(name).source
@@ -266,6 +266,17 @@ def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone(monk
         peaks.append([modulation(z).max() / np.median(modulation(z)) for z in (hum, left)])
     modulated, steady = np.median(peaks, axis=0)
     assert modulated > 3 * steady
+
+
+def test_modulation_is_a_factor_on_the_depth_of_each_ship(monkeypatch):
+    depths = []
+    monkeypatch.setattr(sources, "ship_noise", lambda n, *_, ship: depths.append(ship.depth) or np.zeros(n))
+    for factor in (1.0, 2.0, 1e6):
+        SimulatedRightWhale(n_ships=1, duration=60.0, modulation=factor).recording("ship 00")
+    assert depths[1] == pytest.approx(2 * depths[0])
+    assert depths[2] == 1
+    with pytest.raises(ValueError, match=r"^modulation must"):
+        SimulatedRightWhale(modulation=-1)
 
 
 def test_without_swell_the_rest_of_a_ship_is_the_same():

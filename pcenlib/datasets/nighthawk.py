@@ -110,9 +110,7 @@ class Night:
             "wind": functools.partial(sources.wind, rate=self.gusts),
             "rain": functools.partial(sources.rain, rate=self.drops),
             "insects": functools.partial(sources.insects, rate=self.chirps, carrier=rng.uniform(4200, 5600)),
-            "clicks": functools.partial(
-                sources.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width
-            ),
+            "clicks": functools.partial(sources.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width),
         }
         total = np.zeros(n_samples)
         for (name, make), own in zip(makers.items(), rng.spawn(len(makers)), strict=True):

@@ -93,8 +93,8 @@ class SimulatedRightWhale:
         Number of recordings of ships.
     duration : float
         Of all recordings together, in seconds.
-    modulated : bool
-        Whether propellers modulate the noise of the ships.
+    modulation : float
+        Factor on how deeply propellers modulate the noise of the ships, each at most wholly; 0 for not at all.
     swelling : bool
         Whether the level of the ships swells, slowly and irregularly.
     transients : bool
@@ -113,7 +113,7 @@ class SimulatedRightWhale:
     n_days: int = 5
     n_ships: int = 90
     duration: float = 189 * 60.0
-    modulated: bool = True
+    modulation: float = 1.0
     swelling: bool = True
     transients: bool = True
     sea: Sea = field(default_factory=Sea)
@@ -126,6 +126,7 @@ class SimulatedRightWhale:
         for name in ("n_bins", "n_calls", "n_days", "n_ships"):
             check_count(name, getattr(self, name))
         check_range("duration", self.duration, 10.0 * self.n_ships)
+        check_range("modulation", self.modulation, 0)
 
     @property
     def clips(self) -> list[Clip]:
@@ -182,7 +183,7 @@ class SimulatedRightWhale:
         ship = sources.ships(self.n_ships, self._rng(SHIPS))[number]
         ship = replace(
             ship,
-            depth=ship.depth if self.modulated else 0.0,
+            depth=min(1.0, self.modulation * ship.depth),
             swell=ship.swell if self.swelling else 0.0,
             transients=ship.transients if self.transients else 0.0,
         )
