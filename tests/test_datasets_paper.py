@@ -90,13 +90,26 @@ def test_what_is_missing_is_named_with_how_to_get_it(tmp_path, monkeypatch):
         paper_data_set("nighthawk", data="recorded")
 
 
-CHAPTER = Path(__file__).parent.parent / "notebooks" / "04-2-results.ipynb"
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
 
-def run_chapter(target, **parameters):
-    options = {"kernel_name": "python3", "cwd": CHAPTER.parent, "progress_bar": False}
-    papermill.execute_notebook(CHAPTER, target, parameters={"jobs": 1, **parameters}, **options)
-    return json.loads(target.read_text(encoding="utf-8"))["cells"]
+def run_chapter(chapter, target, **parameters):
+    options = {"kernel_name": "python3", "cwd": target.parent, "progress_bar": False}
+    papermill.execute_notebook(NOTEBOOKS / chapter, target, parameters={"jobs": 1, **parameters}, **options)
+    cells = json.loads(target.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    printed = "".join("".join(output.get("text", "")) for output in outputs)
+    return printed, [kind for output in outputs for kind in output.get("data", {})]
+
+
+def test_chapter_3_3_runs_on_real_sets_and_records_no_verdict_of_the_figure(tmp_path):
+    for name in ("coni_knight", "birdvox_dcase20k"):
+        (tmp_path / name).mkdir()
+        copies.MAKERS[name](tmp_path / name)
+    printed, kinds = run_chapter("03-3-results.ipynb", tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
+    assert "6 clips with a call, 2 scenes without" in printed
+    assert kinds.count("image/png") == 4  # figure 2, without its minima, at the paper's size, the ratios
+    assert kinds.count(claims.MIMETYPE) == 1  # arithmetic alone
 
 
 def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
@@ -111,18 +124,16 @@ def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
     ]
     file, _ = copies.TABLES["ccb18"]
     copies.table(tmp_path / "ccb18" / file, ["Date", "Channel", "Begin.Time..s.", "End.Time..s.", "DistanceKm"], lines)
-    cells = run_chapter(tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    printed = "".join("".join(output.get("text", "")) for output in outputs)
+    printed, kinds = run_chapter("04-2-results.ipynb", tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
     assert "real: 56 clips with a call, 2 recordings of ships" in printed
-    kinds = [kind for output in outputs for kind in output.get("data", {})]
     assert kinds.count("image/png") == 3  # figure 3, the ratios, and the fits
     assert claims.MIMETYPE not in kinds
 
 
-def test_chapter_4_2_says_which_data_it_can_have(tmp_path):
+@pytest.mark.parametrize("chapter", ["03-3-results.ipynb", "04-2-results.ipynb"])
+def test_chapters_say_which_data_they_can_have(chapter, tmp_path):
     with pytest.raises(PapermillExecutionError, match="data must be simulated or real, got 'recorded'"):
-        run_chapter(tmp_path / "executed.ipynb", data="recorded")
+        run_chapter(chapter, tmp_path / "executed.ipynb", data="recorded")
 
 
 # Reflection
