@@ -310,14 +310,11 @@ def _samples(
             raise ValueError(
                 f"channel must be below the number of channels of {recording.name}, {recording.channels}, got {channel}"
             )
-        resample = _resampler(recording.samplerate, target, dtype)
         begin, skip = _seek(recording.samplerate, target, first)
         recording.seek(begin)  # to 0 as well, as soundfile does: the rounding of MP3 depends on it
-        for x in _chunks(recording, channel, dtype):
-            chunk = resample(x)
+        for chunk in _resampled(_chunks(recording, channel, dtype), recording.samplerate, target, dtype):
             yield chunk[skip:]
             skip = max(0, skip - len(chunk))
-        yield resample(x[:0], last=True)[skip:]
 
 
 def _chunks(recording: Any, channel: int | None, dtype: Precision) -> Iterator[Samples]:
@@ -346,10 +343,31 @@ def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
     return total / total.dtype.type(1 + len(others))
 
 
+def _resampled(chunks: Iterator[Samples], sr: int, target: int, dtype: Precision) -> Iterator[Samples]:
+    """Chunks at one rate, from chunks at another: as many samples as last equally long.
+
+    Resamplers take what follows the end for silence: an abrupt stop, which rings in the last samples, and most above
+    half of the old rate, where there is nothing else to hear. Hence the sound goes on behind its end, mirrored at its
+    last sample, for as long as it is heard before: neither it nor its slope jumps there.
+    """
+    if sr == target:
+        yield from chunks
+        return
+    resample = _resampler(sr, target, dtype)
+    reach = math.ceil(_settling(sr, target) * Fraction(sr, target))
+    end: Samples = np.empty(0, dtype)
+    n_in = n_out = 0
+    for x in chunks:
+        end = np.concatenate([end, as_floats(x[-reach:], dtype)])[-reach:]
+        resampled = resample(x)
+        n_in, n_out = n_in + len(x), n_out + len(resampled)
+        yield resampled
+    n_left = math.floor(n_in * Fraction(target, sr) + Fraction(1, 2)) - n_out
+    yield resample(2 * end[-1] - end[-2::-1], last=True)[:n_left]
+
+
 def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]:
     """From the next samples at one rate, to samples at another."""
-    if sr == target:
-        return lambda x, **_: x
     import soxr  # here, because most recordings need none
 
     stream = soxr.ResampleStream(sr, target, 1, dtype=dtype, quality=QUALITY)
