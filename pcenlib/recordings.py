@@ -8,6 +8,7 @@ same samples, so that several processes can share one recording. `read_seconds` 
 import itertools
 import math
 import os
+import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from pcenlib._checks import as_real_floats, check_count
 from pcenlib.spectrogram import Setting
 
-__all__ = ["Info", "as_floats", "cut", "info", "read_frames", "read_seconds", "samples"]
+__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "read_frames", "read_seconds", "samples"]
 
 FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
@@ -38,6 +39,9 @@ LARGEST = 1e15
 SIXTEEN_BITS = 2.0**-15
 
 SAMPLES_PER_READ = 2**17
+
+# Sizes of sound that programs state in a WAV file when they cannot know it yet.
+UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
 
 
 class Info(NamedTuple):
@@ -225,6 +229,37 @@ def read_frames(
     return _stretch(
         path, begin, begin + (last - first - 1) * setting.hop_length + setting.win_length, setting.sr, channel
     )
+
+
+def missing_bytes(path: File) -> int:
+    """How much of the sound that a WAV file states is not in it: it was cut off, as by an empty battery or a full card.
+
+    Parameters
+    ----------
+    path : path
+        A recording.
+
+    Returns
+    -------
+    int
+        Number of bytes; 0 if nothing is missing, if the length was not known when the header was written, and for
+        files in other formats, whose decoders notice.
+
+    Notes
+    -----
+    Chapter *Your own recordings*. libsndfile reads what is there and says nothing.
+    """
+    end = os.stat(path).st_size  # noqa: PTH116
+    with open(path, "rb") as file:  # noqa: PTH123
+        start = file.read(12)
+        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+            return 0
+        while len(header := file.read(8)) == 8:
+            name, size = struct.unpack("<4sI", header)
+            if name == b"data":
+                return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
+            file.seek(size + size % 2, os.SEEK_CUR)
+    return 0
 
 
 def _stretch(path: File, begin: int, end: int, sr: int, channel: int | None) -> npt.NDArray[np.float64]:

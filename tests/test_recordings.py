@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, max_pooled_pcen, recordings, spectrogram
-from pcenlib.recordings import Info, as_floats, cut, info, samples
+from pcenlib.recordings import Info, as_floats, cut, info, missing_bytes, samples
 from tests.sounds import resampled, white, write
 
 
@@ -214,6 +214,31 @@ def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd)
             assert np.isfinite(x).all()
             assert len(x) <= 4 * 22050 + 2 * 1152  # of MP3's padding
     capfd.readouterr()  # the MP3 decoder's own complaints
+
+
+def test_what_was_cut_off_is_missed(tmp_path):
+    path = write(tmp_path / "x.wav", white(4000, 2), 2000)
+    content = path.read_bytes()
+    assert missing_bytes(path) == 0
+    for n_bytes in (1, 1000, 16_000):
+        path.write_bytes(content[:-n_bytes])
+        assert missing_bytes(path) == n_bytes
+        assert info(path).n_samples == (16_000 - n_bytes) // 4
+
+
+@pytest.mark.parametrize("size", recordings.UNKNOWN_SIZES)
+def test_nothing_is_missed_where_the_length_was_not_known(size, tmp_path):
+    path = write(tmp_path / "x.wav", white(4000), 2000)
+    content = path.read_bytes()
+    at = content.index(b"data") + 4
+    path.write_bytes(content[:at] + size.to_bytes(4, "little") + content[at + 4 :])
+    assert missing_bytes(path) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"RIFF", b"RIFF\0\0\0\0WAVE", b"fLaC" + bytes(100)])
+def test_nothing_is_missed_in_what_is_no_wav_file(content, tmp_path):
+    (tmp_path / "x").write_bytes(content)
+    assert missing_bytes(tmp_path / "x") == 0
 
 
 def test_files_without_samples_are_named(tmp_path):
