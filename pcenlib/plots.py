@@ -605,5 +605,5 @@ def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax:
     ax.invert_yaxis()
     ax.grid(visible=False)
     bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
-    bar.locator = MaxNLocator(integer=True)
+    bar.locator = MaxNLocator(4, integer=True)
     return ax
