@@ -37,7 +37,7 @@ from pcenlib.events import (
     settled,
 )
 from pcenlib.novelty import background
-from pcenlib.recordings import info, read_frames, read_seconds
+from pcenlib.recordings import info, missing_bytes, read_frames, read_seconds
 from pcenlib.settings import band_edges, period
 from pcenlib.spectrogram import Setting, spectrogram
 from pcenlib.streaming import DetectionFunctions, detection_blocks
@@ -232,6 +232,12 @@ def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512,
     """
     setting = detector.setting
     shape = info(path)
+    missing = missing_bytes(path)
+    if missing:
+        raise OSError(
+            f"{os.fspath(path)} is cut off: {missing} bytes of sound that it states are missing. To search what is "
+            "there, save it anew with an audio editor"
+        )
     highest = setting.frequencies[-1]
     if highest > shape.sr / 2:
         raise ValueError(

@@ -604,5 +604,6 @@ def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax:
     ax.set(xlabel="hour", xticks=range(0, 25, 3), yticks=np.arange(len(days)) + 0.5, yticklabels=days, title=title)
     ax.invert_yaxis()
     ax.grid(visible=False)
-    ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
+    bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
+    bar.locator = MaxNLocator(4, integer=True)
     return ax

@@ -8,6 +8,7 @@ same samples, so that several processes can share one recording. `read_seconds` 
 import itertools
 import math
 import os
+import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from pcenlib._checks import as_real_floats, check_count
 from pcenlib.spectrogram import Setting
 
-__all__ = ["Info", "as_floats", "cut", "info", "read_frames", "read_seconds", "samples"]
+__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "read_frames", "read_seconds", "samples"]
 
 FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
@@ -38,6 +39,9 @@ LARGEST = 1e15
 SIXTEEN_BITS = 2.0**-15
 
 SAMPLES_PER_READ = 2**17
+
+# Sizes of sound that programs state in a WAV file when they cannot know it yet.
+UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
 
 
 class Info(NamedTuple):
@@ -227,6 +231,37 @@ def read_frames(
     )
 
 
+def missing_bytes(path: File) -> int:
+    """How much of the sound that a WAV file states is not in it: it was cut off, as by an empty battery or a full card.
+
+    Parameters
+    ----------
+    path : path
+        A recording.
+
+    Returns
+    -------
+    int
+        Number of bytes; 0 if nothing is missing, if the length was not known when the header was written, and for
+        files in other formats, whose decoders notice.
+
+    Notes
+    -----
+    Chapter *Your own recordings*. libsndfile reads what is there and says nothing.
+    """
+    end = os.stat(path).st_size  # noqa: PTH116
+    with open(path, "rb") as file:  # noqa: PTH123
+        start = file.read(12)
+        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+            return 0
+        while len(header := file.read(8)) == 8:
+            name, size = struct.unpack("<4sI", header)
+            if name == b"data":
+                return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
+            file.seek(size + size % 2, os.SEEK_CUR)
+    return 0
+
+
 def _stretch(path: File, begin: int, end: int, sr: int, channel: int | None) -> npt.NDArray[np.float64]:
     """Samples `begin` to `end - 1` of one channel, counted at the rate of the result."""
     about = info(path)
@@ -310,14 +345,11 @@ def _samples(
             raise ValueError(
                 f"channel must be below the number of channels of {recording.name}, {recording.channels}, got {channel}"
             )
-        resample = _resampler(recording.samplerate, target, dtype)
         begin, skip = _seek(recording.samplerate, target, first)
         recording.seek(begin)  # to 0 as well, as soundfile does: the rounding of MP3 depends on it
-        for x in _chunks(recording, channel, dtype):
-            chunk = resample(x)
+        for chunk in _resampled(_chunks(recording, channel, dtype), recording.samplerate, target, dtype):
             yield chunk[skip:]
             skip = max(0, skip - len(chunk))
-        yield resample(x[:0], last=True)[skip:]
 
 
 def _chunks(recording: Any, channel: int | None, dtype: Precision) -> Iterator[Samples]:
@@ -346,10 +378,31 @@ def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
     return total / total.dtype.type(1 + len(others))
 
 
+def _resampled(chunks: Iterator[Samples], sr: int, target: int, dtype: Precision) -> Iterator[Samples]:
+    """Chunks at one rate, from chunks at another: as many samples as last equally long.
+
+    Resamplers take what follows the end for silence: an abrupt stop, which rings in the last samples, and most above
+    half of the old rate, where there is nothing else to hear. Hence the sound goes on behind its end, mirrored at its
+    last sample, for as long as it is heard before: neither it nor its slope jumps there.
+    """
+    if sr == target:
+        yield from chunks
+        return
+    resample = _resampler(sr, target, dtype)
+    reach = math.ceil(_settling(sr, target) * Fraction(sr, target))
+    end: Samples = np.empty(0, dtype)
+    n_in = n_out = 0
+    for x in chunks:
+        end = np.concatenate([end, as_floats(x[-reach:], dtype)])[-reach:]
+        resampled = resample(x)
+        n_in, n_out = n_in + len(x), n_out + len(resampled)
+        yield resampled
+    n_left = math.floor(n_in * Fraction(target, sr) + Fraction(1, 2)) - n_out
+    yield resample(2 * end[-1] - end[-2::-1], last=True)[:n_left]
+
+
 def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]:
     """From the next samples at one rate, to samples at another."""
-    if sr == target:
-        return lambda x, **_: x
     import soxr  # here, because most recordings need none
 
     stream = soxr.ResampleStream(sr, target, 1, dtype=dtype, quality=QUALITY)

@@ -223,6 +223,8 @@ def report(found: Survey, detector: Detector, files: Sequence[str]) -> str:
 
 
 def _summary(found: Survey, detector: Detector) -> str:
+    from pcenlib import __version__
+
     setting = detector.setting
     clocks = sorted({recording["clock"] or "no time in file or name" for recording in found.recordings.values()})
     facts = {
@@ -231,7 +233,11 @@ def _summary(found: Survey, detector: Detector) -> str:
         "Threshold": f"{detector.threshold:g} of max-pooled PCEN",
         "Bands": f"{setting.n_bands} from {setting.fmin:.0f} to {setting.fmax:.0f} Hz",
         "Time scale": f"{1000 * period(setting):.0f} ms (s = {setting.s:g})",
+        "Gap": f"events closer than {1000 * detector.gap:.0f} ms are one",
+        "Shortest": f"{1000 * detector.min_duration:.0f} ms" if detector.min_duration else "any",
+        "Channel": "mean of all" if detector.channel is None else f"{1 + detector.channel}",
         "Clock": "; ".join(clocks),
+        "Found by": f"pcenlib {__version__}",
         **{f"Not read: {Path(name).name}": reason for name, reason in found.failures.items()},
     }
     lines = "".join(
@@ -277,8 +283,11 @@ def _levels_figure(found: Survey, detector: Detector) -> str:
             np.array(times, dtype="datetime64[ms]"), {"": levels}, xlabel="", ylabel="noise level (dB)", marker="."
         )
         ax.set_ylim(min(known) - 3, max(known) + 3)  # so that a steady noise looks steady
-        ax.figure.autofmt_xdate()
-        if not _has_clocks(found.recordings):
+        if _has_clocks(found.recordings):
+            # Hours, and the date where a day begins.
+            locator = ax.xaxis.get_major_locator()
+            ax.xaxis.set_major_formatter(mpl.dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        else:
             ax.set_xlabel("time from the start of the first recording")
             ax.xaxis.set_major_formatter(mpl.dates.DateFormatter("%H:%M"))  # type: ignore[no-untyped-call]
         return ax

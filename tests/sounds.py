@@ -1,7 +1,11 @@
 """Waveforms and files that several tests read."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import soundfile
+import soxr
 
 
 def white(*shape, seed=0):
@@ -15,3 +19,10 @@ def write(path, x, sr, **options):
         for begin in range(0, len(x), sr):
             file.write(x[begin : begin + sr])
     return path
+
+
+def resampled(x, sr, target):
+    """Resample the whole by soxr; behind its end it goes on, mirrored at the last sample."""
+    longer = np.concatenate([x, 2 * x[-1] - x[-2::-1]])
+    n_samples = math.floor(len(x) * Fraction(target, sr) + Fraction(1, 2))
+    return soxr.resample(longer, sr, target, quality="VHQ")[:n_samples]

@@ -2,8 +2,10 @@
 
 import dataclasses
 import math
+import os
 import tracemalloc
 
+import crowsetta
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,6 +25,7 @@ from pcenlib.detection import (
 from pcenlib.events import contrast, runs, settled
 from pcenlib.settings import restrict_band
 from pcenlib.streaming import detection_functions
+from pcenlib.tables import FORMATS
 from tests.nights import errors, whale, write_night, write_whales
 
 WHALES = Detector(setting=RIGHT_WHALE, threshold=3.0)
@@ -230,7 +233,37 @@ def test_memory_does_not_grow_with_the_recording(tmp_path):
     assert peak(60) < peak(10) + 2**20
 
 
+def test_memory_does_not_grow_with_the_folder(tmp_path):
+    def peak(n_files):
+        folder = tmp_path / f"{n_files}"
+        folder.mkdir()
+        for number in range(n_files):
+            os.link(one, folder / f"{number:02d}.wav")
+        tracemalloc.start()
+        found = survey([folder], WHALES, jobs=1, progress=False)
+        _, size = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(found.rows) == n_files
+        return size
+
+    one = tmp_path / "one.wav"
+    write_whales(one, times=[30], seconds=600)
+    peak(1)
+    assert peak(24) < peak(2) + 2**20
+
+
 # Tables
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+@pytest.mark.parametrize(("format", "name"), [("raven", "raven"), ("audacity", "aud-bbox")])
+def test_the_table_of_the_night_comes_back_through_another_reader(format, name, table, tmp_path):
+    rows = table.to_dict("records")
+    path = tmp_path / "night.txt"
+    path.write_text(FORMATS[format](rows, {"channel": "mean"}))
+    boxes = crowsetta.Transcriber(name).from_file(path).to_bbox()
+    read = [(box.onset, box.offset, box.low_freq, box.high_freq) for box in boxes]
+    assert_allclose(read, table[["start", "end", "low", "high"]], atol=1e-3)
 
 
 def test_three_lines_of_python(whales):

@@ -185,10 +185,12 @@ def test_bad_files_are_named_and_skipped_and_the_status_tells(recordings, capsys
     Path("text.wav").write_text("no sound")
     Path("empty.wav").touch()
     Path("cut.wav").write_bytes(next(recordings.iterdir()).read_bytes()[:30])
+    Path("half.wav").write_bytes(next(recordings.iterdir()).read_bytes()[:100_044])
     detect(".", *WHALE, "--format", "csv", "--output", "out.csv", status=1)
     assert len(table()) == 3
     out = capsys.readouterr().out
-    assert "2 files, 0.03 hours, 3 events, 3 failures" in out
+    assert "2 files, 0.03 hours, 3 events, 4 failures" in out
+    assert "half.wav is cut off: " in out
     assert all(f"{name}.wav: cannot read" in out for name in ("text", "empty", "cut"))
 
 

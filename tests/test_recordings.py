@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-import soxr
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import recordings
-from pcenlib.recordings import Info, as_floats, cut, info, samples
-from tests.sounds import white, write
+from pcenlib import NIGHTHAWK, max_pooled_pcen, recordings, spectrogram
+from pcenlib.recordings import Info, as_floats, cut, info, missing_bytes, samples
+from tests.sounds import resampled, white, write
 
 
 def read(source, target=2000, dtype="float64", **options):
@@ -116,7 +115,7 @@ RATES = [(48000, 22050), (44100, 22050), (24000, 22050), (16000, 22050), (32000,
 def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, target, per_read, tmp_path, monkeypatch):
     monkeypatch.setattr(recordings, "SAMPLES_PER_READ", per_read)
     x = white(2 * sr + 1)
-    expected = soxr.resample(x, sr, target, quality="VHQ")
+    expected = resampled(x, sr, target)
     assert_allclose(read(x, target, sr=sr), expected, atol=1e-12)
     assert_allclose(read(write(tmp_path / "x.wav", x, sr, subtype="DOUBLE"), target), expected, atol=1e-12)
 
@@ -124,7 +123,15 @@ def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, target, per_rea
 @pytest.mark.parametrize("n_samples", [1, 10, 100, 1000])
 def test_short_recordings_are_resampled(n_samples):
     x = white(n_samples)
-    assert_allclose(read(x, sr=32000), soxr.resample(x, 32000, 2000, quality="VHQ"), atol=1e-12)
+    assert_allclose(read(x, sr=32000), resampled(x, 32000, 2000), atol=1e-12)
+
+
+@pytest.mark.parametrize("sr", [22000, 24000, 44100, 48000])
+@pytest.mark.parametrize(("hum", "noise"), [(0.5, 1e-4), (0.0, 1.0)])
+def test_the_end_of_a_resampled_recording_does_not_ring(hum, noise, sr):
+    x = hum * np.sin(2 * np.pi * 300 * np.arange(3 * sr) / sr + 1) + noise * white(3 * sr)
+    values = max_pooled_pcen(spectrogram(read(x, NIGHTHAWK.sr, sr=sr), NIGHTHAWK), s=NIGHTHAWK.s)
+    assert values[-40:].max() < values[500:-40].max()
 
 
 # Starting in the middle
@@ -207,6 +214,31 @@ def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd)
             assert np.isfinite(x).all()
             assert len(x) <= 4 * 22050 + 2 * 1152  # of MP3's padding
     capfd.readouterr()  # the MP3 decoder's own complaints
+
+
+def test_what_was_cut_off_is_missed(tmp_path):
+    path = write(tmp_path / "x.wav", white(4000, 2), 2000)
+    content = path.read_bytes()
+    assert missing_bytes(path) == 0
+    for n_bytes in (1, 1000, 16_000):
+        path.write_bytes(content[:-n_bytes])
+        assert missing_bytes(path) == n_bytes
+        assert info(path).n_samples == (16_000 - n_bytes) // 4
+
+
+@pytest.mark.parametrize("size", recordings.UNKNOWN_SIZES)
+def test_nothing_is_missed_where_the_length_was_not_known(size, tmp_path):
+    path = write(tmp_path / "x.wav", white(4000), 2000)
+    content = path.read_bytes()
+    at = content.index(b"data") + 4
+    path.write_bytes(content[:at] + size.to_bytes(4, "little") + content[at + 4 :])
+    assert missing_bytes(path) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"RIFF", b"RIFF\0\0\0\0WAVE", b"fLaC" + bytes(100)])
+def test_nothing_is_missed_in_what_is_no_wav_file(content, tmp_path):
+    (tmp_path / "x").write_bytes(content)
+    assert missing_bytes(tmp_path / "x") == 0
 
 
 def test_files_without_samples_are_named(tmp_path):

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import scipy.fft
 import soundfile
-import soxr
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -31,7 +30,7 @@ from pcenlib import (
     streaming,
 )
 from pcenlib.sources import noise
-from tests.sounds import white, write
+from tests.sounds import resampled, white, write
 
 NAMES = ["nighthawk", "right whale"]
 SETTINGS = pytest.mark.parametrize("setting", [NIGHTHAWK, RIGHT_WHALE], ids=NAMES)
@@ -335,8 +334,7 @@ RATES = [(48000, NIGHTHAWK), (44100, NIGHTHAWK), (24000, NIGHTHAWK), (16000, NIG
 @pytest.mark.parametrize(("sr", "setting"), RATES)
 def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, setting, tmp_path):
     x = white(2 * sr + 1)
-    resampled = soxr.resample(x, sr, setting.sr, quality="VHQ")
-    expected = whole(resampled, setting)
+    expected = whole(resampled(x, sr, setting.sr), setting)
     for block_frames in (3, 512, 10**6):
         close(joined(detection_blocks(x, setting, sr=sr, block_frames=block_frames)), expected)
     path = write(tmp_path / "x.wav", x, sr, subtype="DOUBLE")
@@ -346,8 +344,8 @@ def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, setting, tmp_pa
 @pytest.mark.parametrize("n_samples", [1, 10, 100, 1000])
 def test_short_recordings_are_resampled(n_samples):
     x = white(n_samples)
-    resampled = soxr.resample(x, 32000, 2000, quality="VHQ")
-    expected = whole(resampled if resampled.size else [0.0], RIGHT_WHALE)
+    at_2_kHz = resampled(x, 32000, 2000)
+    expected = whole(at_2_kHz if at_2_kHz.size else [0.0], RIGHT_WHALE)
     close(detection_functions(x, RIGHT_WHALE, sr=32000), expected)
 
 

@@ -20,6 +20,7 @@ from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, Night, SimulatedNig
 from pcenlib.datasets.real import RealSet, read
 from pcenlib.datasets.sounds import Clip, Sound
 from pcenlib.measurements import CallMeasurements, measure_call
+from pcenlib.recordings import as_floats, samples
 
 __all__ = ["BAND", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
 
@@ -219,11 +220,9 @@ class RepropagatedNighthawk:
 
     def _scene(self, name: str) -> Waveform:
         """A scene in pascals."""
-        import soxr
-
         which, _, file = name.partition("/")
-        x, sr = read(self.scenes[int(which)].folder / file)
-        return self.gains[int(which)] * np.array(soxr.resample(x, sr, SR))
+        path = self.scenes[int(which)].folder / file
+        return self.gains[int(which)] * np.concatenate([as_floats(x, "float64") for x in samples(path, SR)])
 
     @staticmethod
     def _numbers(clip: Clip) -> tuple[int, int]:

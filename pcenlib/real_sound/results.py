@@ -214,7 +214,7 @@ EXPERIMENTS = {
         run=right_whales.right_whales_and_ships,
         sets=("narw", "deepship"),
         definition=stored.describe(
-            "up-calls against noise clips and ships, version 1",
+            "up-calls against noise clips and ships, version 2",
             right_whales.PROTOCOLS,
             right_whales.BEFORE,
             right_whales.SEED,
@@ -234,7 +234,7 @@ EXPERIMENTS = {
         run=outdoor_noise.causes_of_false_alarms,
         sets=("esc50",),
         definition=stored.describe(
-            "false alarms by category, version 1",
+            "false alarms by category, version 2",
             outdoor_noise.PROTOCOLS,
             outdoor_noise.OWN,
             outdoor_noise.BIRDS,
@@ -250,7 +250,7 @@ EXPERIMENTS = {
         sets=("nighthawk", "night_soundscapes"),
         further=("birdvox_dcase20k",),
         definition=stored.describe(
-            "figure 2 with recorded calls and nights, version 1",
+            "figure 2 with recorded calls and nights, version 2",
             nighthawks.PROTOCOLS,
             nighthawks.SIMULATED,
             nighthawks.OFFSETS,
@@ -263,7 +263,9 @@ EXPERIMENTS = {
         run=nighthawks.repropagated_calls,
         sets=("nighthawk", "night_soundscapes"),
         further=("birdvox_dcase20k",),
-        definition=stored.describe("recorded calls and their background, version 1", nighthawks.SEED),
+        definition=stored.describe(
+            "recorded calls and their background, version 2", nighthawks.SIMULATED.night, nighthawks.SEED
+        ),
         keys=("call",),
         tolerances={"contrast": 1e-5, "30 m": 1e-4},
     ),
