@@ -175,6 +175,8 @@ def pcen(
     if delta == 0 and r == 0:
         raise ValueError("delta must be positive where r is 0: the limit divides by delta")
     ratio = _over(E, (eps + background(E, s=s, start=start)) ** alpha)
+    if eps > 0:
+        ratio = np.where(E == 0, E, ratio)  # silence over something, even if its power is too small for a number
     if delta == 0:
         return ratio**r / r
     log_gain = np.log1p(ratio / delta)

@@ -361,6 +361,12 @@ def test_float32_stays_and_is_close_to_float64(E, parameters):
         assert_allclose(single, double, rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_silence_over_an_eps_whose_power_underflows_is_zero(dtype):
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    assert_array_equal(pcen(np.zeros((2, 3), dtype), s=0.3, eps=tiny, alpha=2.0), np.zeros((2, 3), dtype))
+
+
 @pytest.mark.parametrize("dtype", [np.int16, np.uint8, bool, np.float16])
 def test_other_numbers_become_float64(dtype):
     E = np.array([[1, 0, 1, 1], [0, 1, 1, 0]])
