@@ -66,10 +66,11 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 	@$(BIN)/python _ext/execute.py $< $@
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
-_build/executed/03-1-data-and-spectrograms.ipynb _build/executed/03-3-results.ipynb _build/executed/04-1-data-and-spectrograms.ipynb: $(wildcard pcenlib/stored/*.csv)
+_build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
 
-# Chapters on real sound run again when the data home is another one, or holds other files.
-REAL := right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
+# Chapters that look at recordings run again when the data home is another one, or holds other files.
+REAL := 03-1-data-and-spectrograms 04-1-data-and-spectrograms
+REAL += right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
 $(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/stored/*.csv)
 
 # Written anew, when make starts, if it would say something else.

@@ -176,5 +176,5 @@ def test_every_table_of_the_package_says_where_it_came_from(name):
 def test_the_package_holds_the_recorded_nighthawks():
     assert "nighthawk-calls" in names()
     found = stored.load("nighthawk-calls")
-    assert len(found.table) == found.provenance["n_clips"] == 20
+    assert len(found.table) == found.provenance["sets"]["nighthawk"]["n_files"] == 20
     assert found.table["clip"].is_unique

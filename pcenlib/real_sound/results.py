@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pcenlib import stored
 from pcenlib.datasets.catalogue import DATASETS, find
 from pcenlib.datasets.real import RealSet
-from pcenlib.real_sound import bootstrap, nighthawks, outdoor_noise, right_whales
+from pcenlib.measurements import CallMeasurements, NoveltyMeasurements, SweepMeasurements
+from pcenlib.real_sound import bootstrap, fits, nighthawks, outdoor_noise, right_whales
+from pcenlib.spectrogram import NIGHTHAWK
 from pcenlib.stored import Stored
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class Result:
 
     Notes
     -----
-    The part *On real sound*.
+    The part *On real sound*, and chapters 3.1 and 4.1, *Data and spectrograms*.
     """
 
     stored: Stored
@@ -82,10 +84,12 @@ class Result:
     @property
     def tables(self) -> "dict[str, pd.DataFrame]":
         """The stored table, and beside it the computed one if it is of other files."""
-        shown = {"stored": self.stored.table}
-        if self.computed is not None and not self.same_files:
-            shown["computed here"] = self.computed.table
-        return shown
+        return {"stored": self.stored.table, **self.others}
+
+    @property
+    def others(self) -> "dict[str, pd.DataFrame]":
+        """The computed table if it is of other files than the stored one; else nothing."""
+        return {} if self.computed is None or self.same_files else {"computed here": self.computed.table}
 
     def __str__(self) -> str:
         lines = [f"stored result of pcenlib {self.stored.provenance['pcenlib']}, from these files:"]
@@ -268,6 +272,30 @@ EXPERIMENTS = {
         ),
         keys=("call",),
         tolerances={"contrast": 1e-5, "30 m": 1e-4},
+    ),
+    "nighthawk-calls": Experiment(
+        run=fits.nighthawk_calls,
+        sets=("nighthawk",),
+        definition=stored.describe(
+            "measure_call of recorded nighthawks, version 1", fits.AROUND_CALL, fits.CALLS, fits.MOST
+        ),
+        keys=("clip",),
+        tolerances=dict.fromkeys(CallMeasurements._fields, 1e-5),
+    ),
+    "night-scenes": Experiment(
+        run=fits.night_scenes,
+        sets=("night_soundscapes",),
+        further=("birdvox_dcase20k",),
+        definition=stored.describe("measure_novelty of recorded nights, version 1", NIGHTHAWK, fits.MOST),
+        keys=("scene", "detector"),
+        tolerances=dict.fromkeys(NoveltyMeasurements._fields, 1e-5),
+    ),
+    "right-whale-calls": Experiment(
+        run=fits.right_whale_calls,
+        sets=("narw",),
+        definition=stored.describe("measure_sweep of recorded up-calls, version 1", fits.SWEEPS, fits.MOST),
+        keys=("clip",),
+        tolerances=dict.fromkeys(SweepMeasurements._fields, 1e-5),
     ),
 }
 """Every experiment on real sound, by the name of its table."""

@@ -1,0 +1,146 @@
+"""What the simulations were fitted to: measurements of recorded calls and nights, one table for each.
+
+Of a set with many files, so many are measured that the spread can be seen: `MOST` of them, evenly spaced.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.datasets.real import RealSet
+from pcenlib.measurements import measure_call, measure_novelty, measure_sweep
+from pcenlib.recordings import info, read_seconds
+from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CALLS",
+    "MOST",
+    "SWEEPS",
+    "night_scenes",
+    "nighthawk_calls",
+    "right_whale_calls",
+]
+
+T = TypeVar("T")
+
+MOST = 200
+"""How many files of a set are measured."""
+
+AROUND_CALL = (0.7, 1.5)  # what is measured of a clip whose call is near its first second, in seconds
+
+CALLS: dict[str, Any] = {"band": (2500, 5000), "pulse_rates": (150, 300)}
+"""How nighthawks are measured: options of `measure_call`."""
+
+SWEEPS: dict[str, Any] = {
+    "starts": range(60, 161, 10),
+    "ends": range(130, 311, 15),
+    "durations": tuple(tenths / 10 for tenths in range(4, 14)),
+    "curvatures": (1, 1.5, 2, 3),
+}
+"""What is tried on up-calls: options of `measure_sweep`."""
+
+
+def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
+    """Measure recorded nighthawks.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `FlightCalls`.
+
+    Returns
+    -------
+    DataFrame
+        Column `clip`, and the fields of `measurements.CallMeasurements`.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    rows = []
+    for clip in _some(calls.clips):
+        path = calls.folder / clip.name
+        sr = info(path).sr
+        x = read_seconds(path, *AROUND_CALL, sr=sr)
+        rows.append({"clip": path.stem, **measure_call(x, sr, **CALLS)._asdict()})
+    return pd.DataFrame(rows)
+
+
+def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFrame":
+    """Measure what detection functions make of recorded nights.
+
+    Parameters
+    ----------
+    forest : RealSet
+        `NightSoundscapes`.
+    labelled : RealSet, optional
+        `BirdVox`, of which scenes with a bird are measured too.
+
+    Returns
+    -------
+    DataFrame
+        Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
+        `measurements.NoveltyMeasurements`.
+
+    Notes
+    -----
+    Chapter 3.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    scenes = [(forest, name, "scikit-maad", "not checked") for name in _some(forest.recordings)]
+    if labelled is not None:
+        without = set(labelled.recordings)
+        for name in sorted(_some(labelled.report.present)):
+            scenes.append((labelled, name, labelled.about.title, "no" if name in without else "yes"))
+    rows = []
+    for dataset, name, source, birds in scenes:
+        about = {"scene": Path(name).stem, "source": source, "birds": birds}
+        for detector, measured in measure_novelty(_waveform(dataset, name, NIGHTHAWK.sr), NIGHTHAWK).items():
+            rows.append({**about, "detector": detector, **measured._asdict()})
+    return pd.DataFrame(rows)
+
+
+def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
+    """Measure recorded up-calls.
+
+    Parameters
+    ----------
+    challenge : RealSet
+        `RightWhaleChallenge`.
+
+    Returns
+    -------
+    DataFrame
+        Column `clip`, and the fields of `measurements.SweepMeasurements`.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    rows = []
+    for clip in _some(challenge.clips):
+        x = _waveform(challenge, clip.name, RIGHT_WHALE.sr)
+        rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
+    return pd.DataFrame(rows)
+
+
+def _some(things: Sequence[T]) -> Sequence[T]:
+    """At most `MOST` of them, evenly spaced."""
+    return things[:: max(1, len(things) // MOST)][:MOST]
+
+
+def _waveform(dataset: RealSet, name: str, sr: int) -> npt.NDArray[np.float64]:
+    """A whole file at another rate."""
+    path = dataset.folder / name
+    return read_seconds(path, 0, info(path).duration, sr=sr)
