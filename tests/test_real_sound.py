@@ -10,11 +10,12 @@ from numpy.testing import assert_allclose
 from pcenlib import NIGHTHAWK, RIGHT_WHALE, stored
 from pcenlib.datasets.catalogue import find
 from pcenlib.experiments import measure_recordings
-from pcenlib.measurements import NoveltyMeasurements
+from pcenlib.measurements import MODULATION_RATES, NoveltyMeasurements, measure_ship
 from pcenlib.real_sound import fits, outdoor_noise, right_whales
 from pcenlib.real_sound.bootstrap import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
 from pcenlib.real_sound.results import EXPERIMENTS, Experiment, compute, result, store
 from tests import copies
+from tests.sounds import resampled as by_soxr
 from tests.sounds import white, write
 
 SR = RIGHT_WHALE.sr
@@ -230,6 +231,21 @@ def test_of_many_files_some_are_measured_evenly_spaced(tmp_path, monkeypatch):
     challenge = find("narw", whales_home(tmp_path, n=5))
     monkeypatch.setattr(fits, "MOST", 2)
     assert list(fits.right_whale_calls(challenge)["clip"]) == ["train1.aiff", "train5.aiff"]
+
+
+def test_ships_are_measured_at_2_khz_and_short_passages_left_out(tmp_path):
+    home = home_of(tmp_path, "deepship")  # passages of three seconds
+    sr = 32000
+    x = 0.3 * white(8 * sr, seed=1) * (1 + 0.9 * np.cos(2 * np.pi * 6 * np.arange(8 * sr) / sr))
+    write(home / "deepship" / "Tanker" / "9.wav", x, sr, subtype="DOUBLE")
+    table = fits.ship_passages(find("deepship", home))
+    assert list(table["passage"]) == ["Tanker/9.wav"]
+    assert table["duration"].item() == 8
+    assert table["rate"].item() == 6
+    measured = measure_ship(by_soxr(x, sr, 2000), 2000)
+    assert_allclose(table[fits.LEVELS].to_numpy()[0], measured.levels, atol=1e-6)
+    assert_allclose(table[fits.MODULATIONS].to_numpy()[0], measured.modulation, atol=1e-6)
+    assert [float(name.split("_")[1]) for name in fits.MODULATIONS] == list(MODULATION_RATES)
 
 
 # What is stored

@@ -1,4 +1,4 @@
-"""What the simulations were fitted to: measurements of recorded calls and nights, one table for each.
+"""What the simulations were fitted to: measurements of recorded calls, nights and ships, one table for each.
 
 Of a set with many files, so many are measured that the spread can be seen: `MOST` of them, evenly spaced.
 """
@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.datasets.real import RealSet
-from pcenlib.measurements import measure_call, measure_novelty, measure_sweep
+from pcenlib.measurements import (
+    MODULATION_RATES,
+    THIRD_OCTAVES,
+    measure_call,
+    measure_novelty,
+    measure_ship,
+    measure_sweep,
+)
 from pcenlib.recordings import info, read_seconds
 from pcenlib.spectrogram import NIGHTHAWK, RIGHT_WHALE
 
@@ -20,11 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALLS",
+    "LEVELS",
+    "MODULATIONS",
     "MOST",
     "SWEEPS",
     "night_scenes",
     "nighthawk_calls",
     "right_whale_calls",
+    "ship_passages",
 ]
 
 T = TypeVar("T")
@@ -33,6 +43,7 @@ MOST = 200
 """How many files of a set are measured."""
 
 AROUND_CALL = (0.7, 1.5)  # what is measured of a clip whose call is near its first second, in seconds
+SHORTEST = 4.0  # passages that `measure_ship` takes, in seconds
 
 CALLS: dict[str, Any] = {"band": (2500, 5000), "pulse_rates": (150, 300)}
 """How nighthawks are measured: options of `measure_call`."""
@@ -44,6 +55,12 @@ SWEEPS: dict[str, Any] = {
     "curvatures": (1, 1.5, 2, 3),
 }
 """What is tried on up-calls: options of `measure_sweep`."""
+
+LEVELS = [f"level_{centre:.0f}" for centre in THIRD_OCTAVES]
+"""Columns for the levels of a ship in thirds of an octave."""
+
+MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
+"""Columns for its modulation spectrum."""
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
@@ -132,6 +149,44 @@ def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
     for clip in _some(challenge.clips):
         x = _waveform(challenge, clip.name, RIGHT_WHALE.sr)
         rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
+    return pd.DataFrame(rows)
+
+
+def ship_passages(ships: RealSet) -> "pd.DataFrame":
+    """Measure recorded ships.
+
+    Parameters
+    ----------
+    ships : RealSet
+        `DeepShip`; passages of less than four seconds are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `measurements.ShipMeasurements`,
+        `LEVELS` and `MODULATIONS`.
+
+    Notes
+    -----
+    Chapter 4.1, *Data and spectrograms*.
+    """
+    import pandas as pd
+
+    rows = []
+    for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
+        x = _waveform(ships, name, RIGHT_WHALE.sr)
+        measured = measure_ship(x, RIGHT_WHALE.sr)
+        rows.append(
+            {
+                "passage": name,
+                "duration": x.size / RIGHT_WHALE.sr,
+                "slope": measured.slope,
+                "rate": measured.rate,
+                "excess": measured.excess,
+                **dict(zip(LEVELS, measured.levels, strict=True)),
+                **dict(zip(MODULATIONS, measured.modulation, strict=True)),
+            }
+        )
     return pd.DataFrame(rows)
 
 

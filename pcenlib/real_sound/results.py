@@ -297,5 +297,12 @@ EXPERIMENTS = {
         keys=("clip",),
         tolerances=dict.fromkeys(SweepMeasurements._fields, 1e-5),
     ),
+    "ship-passages": Experiment(
+        run=fits.ship_passages,
+        sets=("deepship",),
+        definition=stored.describe("measure_ship of recorded passages at 2 kHz, version 2", fits.MOST),
+        keys=("passage",),
+        tolerances=dict.fromkeys(["duration", "slope", "rate", "excess", *fits.LEVELS, *fits.MODULATIONS], 1e-5),
+    ),
 }
 """Every experiment on real sound, by the name of its table."""
