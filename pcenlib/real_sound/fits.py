@@ -4,6 +4,7 @@ Of a set with many files, so many are measured that the spread can be seen: `MOS
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -171,10 +172,13 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     Chapter 4.1, *Data and spectrograms*.
     """
     import pandas as pd
+    from scipy.signal import resample_poly
 
     rows = []
     for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
-        x = _waveform(ships, name, RIGHT_WHALE.sr)
+        sr = info(ships.folder / name).sr
+        # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
+        x = resample_poly(_waveform(ships, name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
         measured = measure_ship(x, RIGHT_WHALE.sr)
         rows.append(
             {

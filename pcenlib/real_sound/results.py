@@ -300,7 +300,9 @@ EXPERIMENTS = {
     "ship-passages": Experiment(
         run=fits.ship_passages,
         sets=("deepship",),
-        definition=stored.describe("measure_ship of recorded passages at 2 kHz, version 2", fits.MOST),
+        definition=stored.describe(
+            "measure_ship of recorded passages at 2 kHz, by resample_poly, version 2", fits.MOST
+        ),
         keys=("passage",),
         tolerances=dict.fromkeys(["duration", "slope", "rate", "excess", *fits.LEVELS, *fits.MODULATIONS], 1e-5),
     ),
