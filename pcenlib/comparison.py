@@ -1,8 +1,8 @@
 """Detectors and protocols beside each other, from tables of `evaluation`: how many times fewer, how much farther.
 
-Both sides of a ratio of times may lack a number, where no false alarm was raised. Such a ratio is infinite, zero or
-missing in `mtbfa_ratio` and `protocol_factors`, one for each group, whose medians are still known; `bounded_ratio`, of
-medians, says what the recordings are long enough to say.
+A detector that raised no false alarm has no time to divide. In `mtbfa_ratio` and `protocol_factors`, which are for each
+group, such a ratio is infinite, zero or missing, so that a median over groups can still be taken; `bounded_ratio`,
+which is of medians, gives the bound that the duration of the recordings allows.
 """
 
 import math
@@ -29,7 +29,7 @@ def mtbfa_ratio(
     Parameters
     ----------
     table : DataFrame
-        From `mtbfa_table`, with any further columns that tell its rows apart: a protocol, a seed.
+        From `evaluation.mtbfa_table`, with any further columns that tell its rows apart: a protocol, a seed.
     detector, over : str
         The detector whose mean time between false alarms is divided, and the one whose time divides it.
 
@@ -41,8 +41,8 @@ def mtbfa_ratio(
 
     Notes
     -----
-    Chapters 3.3, *Results*, and *What the result hangs on*. Both detectors listened to the same recordings, so that
-    the ratio of times is that of the numbers of false alarms, the other way round.
+    Chapters 3.3 and 4.2, *Results*. Both detectors listened to the same recordings, so that the ratio of
+    times is that of the numbers of false alarms, the other way round.
     """
     _check_detectors(table, [detector, over], [*KEYS, "false_alarms"])
     keys = [name for name in table.columns if name not in {"detector", *MEASURED}]
