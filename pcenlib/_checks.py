@@ -2,9 +2,13 @@
 
 import math
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def check_range(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
@@ -55,3 +59,12 @@ def as_real_floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def check_columns(name: str, table: "pd.DataFrame", columns: list[str]) -> None:
+    """Raise ValueError unless table has the columns, at least one row, and no value missing in them."""
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise ValueError(f"{name} must have the columns {', '.join(columns)}: {', '.join(missing)} is missing")
+    if table.empty or table[columns].isna().any(axis=None):
+        raise ValueError(f"{name} must have at least one row, and no value missing in {', '.join(columns)}")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pcenlib._checks import as_real_floats, check_range
+from pcenlib._checks import as_real_floats, check_columns, check_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,13 +31,12 @@ __all__ = [
     "calibrate",
     "chance_mtbfa",
     "count_exceedances",
-    "detection_range",
     "exceedance",
     "fit_recall",
     "format_mtbfa",
+    "medians_in_words",
     "merge_counts",
     "mtbfa",
-    "mtbfa_ratio",
     "mtbfa_table",
     "over_groups",
     "poisson_interval",
@@ -101,7 +100,7 @@ def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5, lower: bool = F
     -----
     Chapter 3.2, *The evaluation procedure*.
     """
-    _check_columns("positives", positives, [*KEYS, "value"])
+    check_columns("positives", positives, [*KEYS, "value"])
     values = positives.groupby(KEYS)["value"]
     return values.agg(lambda group: threshold_at_recall(group, recall, lower=lower)).rename("threshold").reset_index()
 
@@ -123,7 +122,7 @@ def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]
     -----
     Chapter 3.2, *The evaluation procedure*.
     """
-    _check_columns("thresholds", thresholds, ["detector", "threshold"])
+    check_columns("thresholds", thresholds, ["detector", "threshold"])
     return {str(detector): group.tolist() for detector, group in thresholds.groupby("detector")["threshold"]}
 
 
@@ -302,7 +301,7 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
     -----
     Chapter 3.2, *The evaluation procedure*. The interval is that of `poisson_interval`.
     """
-    _check_columns("thresholds", thresholds, [*KEYS, "threshold"])
+    check_columns("thresholds", thresholds, [*KEYS, "threshold"])
     check_range("hop", hop, 0, open_low=True)
     sizes = thresholds["detector"].value_counts().to_dict()
     if sizes != _sizes(counts.alarms):
@@ -356,19 +355,22 @@ def poisson_interval(
     return low, np.asarray(high, dtype=np.float64)
 
 
-def over_groups(table: "pd.DataFrame") -> "pd.DataFrame":
+def over_groups(table: "pd.DataFrame", *, by: Sequence[str] = ()) -> "pd.DataFrame":
     """Median and quartiles over groups of the mean time between false alarms, as in figures 2 and 3.
 
     Parameters
     ----------
     table : DataFrame
         From `mtbfa_table`.
+    by : sequence of str
+        Further columns that tell experiments apart, such as a protocol. What is not named, such as a seed, is pooled:
+        the groups of all seeds count alike.
 
     Returns
     -------
     DataFrame
-        Columns `distance`, `detector`, `n_groups`, `n_censored` (groups without a false alarm), `duration`, `mtbfa`
-        (median), `mtbfa_low` and `mtbfa_high` (lower and upper quartile).
+        Columns `by`, `distance`, `detector`, `n_groups`, `n_censored` (groups without a false alarm), `duration`,
+        `mtbfa` (median), `mtbfa_low` and `mtbfa_high` (lower and upper quartile).
 
     Notes
     -----
@@ -376,15 +378,15 @@ def over_groups(table: "pd.DataFrame") -> "pd.DataFrame":
     least that share of the groups does not exceed. A group without a false alarm counts as the longest time, and
     nothing is interpolated: halfway between a time and "more than the duration" there is no number.
     """
-    _check_columns("table", table, [*KEYS, "duration", "mtbfa"])
+    check_columns("table", table, [*by, *KEYS, "duration", "mtbfa"])
 
     def quantile(share: float) -> "Callable[[pd.Series[float]], float]":
         return lambda times: float(np.sort(times)[max(0, math.ceil(share * len(times)) - 1)])
 
     return (
-        table.groupby(["distance", "detector"])
+        table.groupby([*by, "distance", "detector"])
         .agg(
-            n_groups=("group", "nunique"),
+            n_groups=("group", "size"),
             n_censored=("mtbfa", lambda times: int(np.isinf(times).sum())),
             duration=("duration", "min"),
             mtbfa=("mtbfa", quantile(0.5)),
@@ -412,10 +414,36 @@ def readable(table: "pd.DataFrame") -> "pd.DataFrame":
     -----
     Chapter 3.2, *The evaluation procedure*.
     """
-    _check_columns("table", table, ["duration", "mtbfa"])
+    check_columns("table", table, ["duration", "mtbfa"])
     columns = ["duration", *(name for name in table.columns if name.startswith("mtbfa"))]
     text = {name: list(map(format_mtbfa, table[name], table["duration"])) for name in columns}
     return table.assign(**text)
+
+
+def medians_in_words(
+    table: "pd.DataFrame", *, index: Sequence[str] = ("distance",), columns: Sequence[str] = ("detector",)
+) -> "pd.DataFrame":
+    """Medians over groups of the mean time between false alarms, as text, in rows and columns.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `mtbfa_table`, with any further columns.
+    index, columns : sequence of str
+        What the rows and the columns stand for: `distance`, `detector` and whatever else tells experiments apart.
+        Groups are pooled over all other columns.
+
+    Returns
+    -------
+    DataFrame
+        Times as those of `readable`.
+
+    Notes
+    -----
+    Chapter 3.3, *Results*, and others.
+    """
+    by = [name for name in [*index, *columns] if name not in KEYS]
+    return readable(over_groups(table, by=by)).pivot(index=list(index), columns=list(columns), values="mtbfa")
 
 
 def format_mtbfa(seconds: float, duration: float) -> str:
@@ -503,86 +531,6 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     """
     ordered = np.sort(_check_values(values), axis=None)
     return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
-
-
-def mtbfa_ratio(
-    table: "pd.DataFrame", detector: str = "max_pooled_pcen", *, over: str = "averaged_flux"
-) -> "pd.DataFrame":
-    """How many times fewer false alarms one detector raises than another, at the same recall.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `mtbfa_table`, with any further columns that tell its rows apart: a protocol, a seed.
-    detector, over : str
-        The detector whose mean time between false alarms is divided, and the one whose time divides it.
-
-    Returns
-    -------
-    DataFrame
-        One row for each distance, group and whatever else there is, with the `ratio`: ``inf`` if `detector` alone
-        raised no false alarm, and missing if neither raised any.
-
-    Notes
-    -----
-    Chapters 3.3, *Results*, and *What the result hangs on*. Both detectors listened to the same recordings, so that
-    the ratio of times is that of the numbers of false alarms, the other way round.
-    """
-    _check_columns("table", table, [*KEYS, "false_alarms"])
-    missing = {detector, over} - set(table["detector"])
-    if missing:
-        raise ValueError(
-            f"table must hold the detectors {detector} and {over}: {', '.join(sorted(missing))} is missing"
-        )
-    keys = [name for name in table.columns if name not in {"detector", *MEASURED}]
-    alarms = table.pivot(index=keys, columns="detector", values="false_alarms").astype(float)
-    return (alarms[over] / alarms[detector]).rename("ratio").reset_index()
-
-
-def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float) -> float:
-    """Distance up to which the mean time between false alarms stays above a level.
-
-    Parameters
-    ----------
-    distances : array_like, shape (distance,)
-        In increasing order.
-    times : array_like, shape (distance,)
-        Mean time between false alarms at each; ``inf`` where there was none.
-    level : float
-        The time that is asked for, in seconds.
-
-    Returns
-    -------
-    float
-        Where the curve first falls to the level, on a straight line between the logarithms of neighbouring times;
-        the nearer of two neighbours if there is no false alarm at it. 0 if the curve starts below the level, ``inf``
-        if it never falls to it.
-
-    Notes
-    -----
-    Chapter 3.3, *Results*. A curve may rise again by chance; what comes after the first crossing does not count.
-
-    Examples
-    --------
-    >>> round(detection_range([100, 200, 300], [1000, 100, 1], 10), 9)
-    250.0
-    """
-    d, t = as_real_floats("distances", distances), as_real_floats("times", times)
-    if d.ndim != 1 or d.shape != t.shape or d.size == 0 or not (np.diff(d) > 0).all():
-        raise ValueError("distances must increase, and times must be as many")
-    if not (t > 0).all():
-        raise ValueError("times must be positive")
-    check_range("level", level, 0, open_low=True)
-    below = np.flatnonzero(t < level)
-    if below.size == 0:
-        return math.inf
-    first = int(below[0])
-    if first == 0:
-        return 0.0
-    if math.isinf(t[first - 1]):
-        return float(d[first - 1])
-    high, low = np.log(t[first - 1 : first + 1])
-    return float(d[first - 1] + (d[first] - d[first - 1]) * (high - math.log(level)) / (high - low))
 
 
 class RecallCurve(NamedTuple):
@@ -688,11 +636,3 @@ def _check_block(block: Mapping[str, npt.ArrayLike], detectors: Iterable[str]) -
     if not all(np.isfinite(array).all() for array in values):
         raise ValueError("blocks must be finite: they hold infinity or NaN")
     return values
-
-
-def _check_columns(name: str, table: "pd.DataFrame", columns: list[str]) -> None:
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise ValueError(f"{name} must have the columns {', '.join(columns)}: {', '.join(missing)} is missing")
-    if table.empty or table[columns].isna().any(axis=None):
-        raise ValueError(f"{name} must have at least one row, and no value missing in {', '.join(columns)}")

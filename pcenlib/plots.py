@@ -27,6 +27,7 @@ __all__ = [
     "curves",
     "dots",
     "event_panels",
+    "factor_dots",
     "frames",
     "gallery",
     "heatmap",
@@ -369,7 +370,13 @@ def heatmap(
 
 
 def mtbfa_curves(
-    table: "pd.DataFrame", *, chance: float, xlabel: str = "distance (m)", title: str = "", ax: Axes | None = None
+    table: "pd.DataFrame",
+    *,
+    chance: float,
+    x: str = "distance",
+    xlabel: str = "distance (m)",
+    title: str = "",
+    ax: Axes | None = None,
 ) -> Axes:
     """Mean time between false alarms at half recall against distance, as the paper's figures 2 and 3.
 
@@ -383,6 +390,8 @@ def mtbfa_curves(
         `mtbfa`, and its quartiles `mtbfa_low` and `mtbfa_high`, which are shaded.
     chance : float
         Mean time of a detector that knows nothing, in seconds, from `evaluation.chance_mtbfa`.
+    x : str
+        Column to draw against in place of the distance, such as the level of a noise.
     xlabel, title : str
         Texts, with units.
     ax : Axes, optional
@@ -393,7 +402,7 @@ def mtbfa_curves(
     Axes
     """
     duration = float(table["duration"].max())
-    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index="distance", columns="detector")
+    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index=x, columns="detector")
     median, low, high = (wide[name].clip(upper=duration) for name in ("mtbfa", "mtbfa_low", "mtbfa_high"))
     labels = sorted(median.columns, key=[*STYLES, *median.columns].index)
     ax = curves(
@@ -414,12 +423,12 @@ def mtbfa_curves(
     colors = [line.get_color() for line in ax.lines[-len(labels) :]]
     for label, color in zip(labels, colors, strict=True):
         ax.plot(median.index, median[label].mask(censored[label]), ".", color=color)
-    for distance, row in censored.iterrows():
+    for place, row in censored.iterrows():
         hidden = [color for color, is_censored in zip(colors, row, strict=True) if is_censored]
-        for place, color in enumerate(hidden):  # side by side
-            aside = 7 * (place - (len(hidden) - 1) / 2)
+        for k, color in enumerate(hidden):  # side by side
+            aside = 7 * (k - (len(hidden) - 1) / 2)
             at = offset_copy(ax.transData, ax.get_figure(root=True), x=aside, units="points")
-            ax.plot(distance, duration, "^", color=color, markerfacecolor="white", markersize=7, transform=at)
+            ax.plot(place, duration, "^", color=color, markerfacecolor="white", markersize=7, transform=at)
 
     levels = {"chance": (chance, 0.0, "left")}
     if np.isinf(table["mtbfa_high"]).any():
@@ -511,6 +520,36 @@ def dots(
     if len(series) > 1:
         ax.legend()
     return ax
+
+
+def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 100.0)) -> list[Axes]:
+    """Factors in the mean time between false alarms, a row for each protocol and a panel for each distance.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `comparison.protocol_factors`: `median`, `min` and `max` for each protocol, distance and detector.
+    limits : (float, float)
+        What lies beyond them, as factors without limit do, is drawn at them.
+
+    Returns
+    -------
+    list of Axes
+    """
+    table = table.clip(*limits)
+    distances = table.index.unique("distance")
+    figure, axes = plt.subplots(1, len(distances), figsize=(7.2, 5), sharey=True, squeeze=False)
+    for ax, distance in zip(axes[0], distances, strict=True):
+        parts = table.xs(distance, level="distance").groupby("detector")
+        series = {NAMES.get(str(name), str(name)): (part["median"], part["min"], part["max"]) for name, part in parts}
+        ends = (0.9 * limits[0], 1.1 * limits[1])
+        text = {"xlabel": "factor in MTBFA@50", "title": f"{distance:g} m"}
+        dots(list(table.index.unique("protocol")), series, xscale="log", xlim=ends, ax=ax, **text)
+        reference_lines(ax, {"": 1}, axis="x").legend().remove()
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.label_outer()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return list(axes[0])
 
 
 def event_panels(

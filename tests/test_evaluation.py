@@ -18,6 +18,7 @@ from pcenlib.evaluation import (
     count_exceedances,
     exceedance,
     format_mtbfa,
+    medians_in_words,
     merge_counts,
     mtbfa_table,
     over_groups,
@@ -329,6 +330,27 @@ def test_groups_of_each_distance_and_detector_are_kept_apart():
     ]
     assert table["mtbfa_high"].tolist() == [2, math.inf] * 2
     assert table["n_censored"].tolist() == [0, 1] * 2
+
+
+def test_groups_are_pooled_over_what_is_not_named():
+    first, second = groups(1, 2, 3), groups(4, 5)
+    table = pd.concat([first.assign(protocol="b", seed=1), second.assign(protocol="b", seed=2)])
+    table = pd.concat([table, first.assign(protocol="a", seed=1)])
+    pooled = over_groups(table, by=["protocol"])
+    assert pooled[["protocol", "n_groups", "mtbfa"]].to_numpy().tolist() == [["a", 3, 2], ["b", 5, 3]]
+    by_seed = over_groups(table, by=["protocol", "seed"])
+    assert by_seed["mtbfa"].tolist() == [2, 2, 4]
+    with pytest.raises(ValueError, match="night is missing"):
+        over_groups(table, by=["night"])
+
+
+def test_medians_in_words_in_rows_and_columns():
+    table = pd.concat([groups(1, 2, 3).assign(protocol="b"), groups(math.inf, math.inf).assign(protocol="a")])
+    wide = medians_in_words(table, columns=["protocol", "detector"])
+    assert wide.index.tolist() == [30]
+    assert wide.to_dict("records") == [{("a", "flux"): "> 1.7 min", ("b", "flux"): "2.0 s"}]
+    long = medians_in_words(table, index=["protocol", "distance"])
+    assert long["flux"].to_dict() == {("a", 30): "> 1.7 min", ("b", 30): "2.0 s"}
 
 
 def test_a_censored_time_is_never_shown_as_a_number():

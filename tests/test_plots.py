@@ -355,6 +355,30 @@ def test_dots_of_one_series_need_no_legend():
 # Events
 
 
+def test_mtbfa_curves_against_another_column():
+    table = over_groups_table({"averaged_flux": {30: 20, 100: np.inf}}).rename(columns={"distance": "level"})
+    ax = plots.mtbfa_curves(table.assign(distance=60), chance=1, x="level", xlabel="level (dB)")
+    assert_array_equal(ax.lines[0].get_xdata(), [30, 100])
+    assert ax.get_xlabel() == "level (dB)"
+
+
+def test_factors_have_a_panel_for_each_distance_and_a_row_for_each_protocol():
+    keys = [("tiling", 60.0), ("bands", 60.0), ("tiling", 200.0), ("bands", 200.0)]
+    rows = [(*key, detector) for key in keys for detector in plots.NAMES]
+    names = ["protocol", "distance", "detector"]
+    table = pd.DataFrame({"median": 2.0, "min": 0.0, "max": np.inf}, index=pd.MultiIndex.from_tuples(rows, names=names))
+    table.iloc[-1, 0] = 4  # PCEN, with other bands, far away
+    near, far = plots.factor_dots(table)
+    assert [ax.get_title() for ax in (near, far)] == ["60 m", "200 m"]
+    assert [label.get_text() for label in near.get_yticklabels()] == ["tiling", "bands"]
+    assert [bars.get_label() for bars in far.containers] == list(plots.NAMES.values())
+    assert_array_equal(far.containers[2].lines[0].get_xdata(), [2, 4])
+    ends = far.containers[2].lines[2][0].get_segments()
+    np.testing.assert_allclose([[x for x, _ in end] for end in ends], [[0.01, 100]] * 2)
+    (legend,) = near.figure.legends
+    assert len(legend.get_texts()) == 3
+
+
 def test_an_event_is_marked_in_all_panels():
     E, event = picture(200) + 0.1, {"start": 10.05, "end": 10.15, "peak": 10.06, "low": 3000, "high": 4000}
     axes = plots.event_panels(

@@ -1,8 +1,6 @@
-"""What chapters make of an experiment's table: ratios of detectors, detection ranges; and how a run is
-described."""
+"""What chapters make of an experiment's table: ratios of detectors and of protocols, detection ranges."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcenlib.evaluation import Counts, detection_range, mtbfa_ratio, mtbfa_table
-from pcenlib.experiments import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, SCALES, check_run
-from pcenlib.stored import describe
+from pcenlib.comparison import bounded_ratio, detection_range, equal_range, mtbfa_ratio, protocol_factors
+from pcenlib.evaluation import Counts, mtbfa_table
 
 DETECTORS = ["averaged_flux", "max_pooled_flux", "max_pooled_pcen"]
 
@@ -60,6 +57,85 @@ def test_ratio_needs_both_detectors():
         mtbfa_ratio(experiment([(1, 1, 1), (1, 1, 1)]), over="dolphins")
     with pytest.raises(ValueError, match="false_alarms"):
         mtbfa_ratio(pd.DataFrame({"distance": [1], "group": ["a"], "detector": ["averaged_flux"]}))
+
+
+# Ratios of medians
+
+
+def medians(pcen, flux, **columns):
+    """Medians over groups at one distance, in recordings of 100 seconds."""
+    times = {"max_pooled_pcen": pcen, "averaged_flux": flux}
+    rows = [(30.0, name, 5, 0, 100.0, time, time, time) for name, time in times.items()]
+    names = ["distance", "detector", "n_groups", "n_censored", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
+    return pd.DataFrame(rows, columns=names).assign(**columns)
+
+
+@pytest.mark.parametrize(
+    ("pcen", "flux", "ratio", "text"),
+    [
+        (50, 20, 2.5, "2.5"),
+        (96, 1, 96, "96"),
+        (9.51, 1, 9.51, "10"),
+        (1, 80, 1 / 80, "0.013"),
+        (math.inf, 20, 5, ">5"),
+        (20, math.inf, 0.2, "<0.2"),
+        (math.inf, math.inf, math.nan, "?"),
+    ],
+)
+def test_bounded_ratio_by_hand(pcen, flux, ratio, text):
+    (row,) = bounded_ratio(medians(pcen, flux)).itertuples()
+    assert row == (30.0, pytest.approx(ratio, nan_ok=True), text)
+    (row,) = bounded_ratio(medians(flux, pcen), "averaged_flux", over="max_pooled_pcen").itertuples()
+    assert row.text == text
+
+
+def test_bounded_ratio_keeps_what_else_tells_rows_apart():
+    found = bounded_ratio(pd.concat([medians(50, 20, kind="wind", level=0), medians(8, 20, kind="wind", level=9)]))
+    assert found.index.names == ["distance", "kind", "level"]
+    assert found["text"].tolist() == ["2.5", "0.4"]
+
+
+def test_bounded_ratio_and_equal_range_need_both_detectors():
+    for function in (bounded_ratio, equal_range):
+        with pytest.raises(ValueError, match="dolphins is missing"):
+            function(medians(1, 1), over="dolphins")
+
+
+# Factors of protocols
+
+
+def of_protocols(**alarms):
+    """Two seeds, three birds: false alarms of PCEN under each protocol, in 60 seconds."""
+    rows = [
+        (30.0, f"bird {bird}", "max_pooled_pcen", seed, name, 60 / n if n else math.inf)
+        for name, seeds in alarms.items()
+        for seed, birds in enumerate(seeds)
+        for bird, n in enumerate(birds)
+    ]
+    return pd.DataFrame(rows, columns=["distance", "group", "detector", "seed", "protocol", "mtbfa"])
+
+
+def test_factors_are_medians_over_birds_then_over_seeds():
+    table = of_protocols(
+        base=[(8, 8, 8), (6, 6, 6)],
+        worse=[(16, 16, 80), (6, 18, 24)],
+        better=[(4, 2, 1), (1, 1, 1)],
+    )
+    found = protocol_factors(table, ["worse", "better"], base="base")
+    assert found.index.tolist() == [(name, 30.0, "max_pooled_pcen") for name in ("worse", "better")]
+    assert found.loc["worse"].to_numpy()[0] == pytest.approx([(1 / 2 + 1 / 3) / 2, 1 / 3, 1 / 2])
+    assert found.loc["better"].to_numpy()[0] == pytest.approx([5, 4, 6])
+
+
+def test_factors_without_false_alarms():
+    table = of_protocols(base=[(4, 4, 4), (0, 0, 0), (0, 0, 8)], other=[(0, 0, 4), (2, 2, 2), (0, 0, 2)])
+    (row,) = protocol_factors(table, ["other"], base="base").itertuples(index=False)
+    assert row == (4, 0, math.inf)  # of no alarm left, none before, and one bird that counts
+
+
+def test_factors_need_their_protocols():
+    with pytest.raises(ValueError, match="porpoise is missing"):
+        protocol_factors(of_protocols(base=[(1, 1, 1)]), ["base"], base="porpoise")
 
 
 # Detection range
@@ -119,53 +195,11 @@ def test_range_refuses_what_is_no_curve(distances, times, level, named):
         detection_range(distances, times, level)
 
 
-# Parameters of a run
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_valid_parameters(scale):
-    check_run(scale=scale, seed=0, jobs=1)
-
-
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"scale": "papr"}, "scale must be one of default, paper, got 'papr'"),
-        ({"scale": None}, "scale must be one of default, paper, got None"),
-        ({"scale": ["paper"]}, "scale must be"),
-        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
-        ({"seed": "7"}, "seed must be an integer of at least 0, got '7'"),
-        ({"seed": 1.5}, "seed must be"),
-        ({"jobs": 0}, "jobs must be an integer of at least 1, got 0"),
-        ({"jobs": True}, "jobs must be"),
-    ],
+    ("flux", "distance"),
+    [(100, 60), (10, 75), (0.5, math.inf), (2000, 0), (math.inf, math.nan)],
 )
-def test_wrong_parameters_are_named(wrong, message):
-    with pytest.raises(ValueError, match="must be") as caught:
-        check_run(**{"scale": "default", "seed": 0, "jobs": 1, **wrong})
-    assert message in str(caught.value)
-
-
-def test_scales_are_those_of_the_paper_and_of_a_hundred_minutes():
-    assert SCALES == {"default": 600, "paper": 9983}
-
-
-# Descriptions
-
-
-def test_descriptions_tell_protocols_apart():
-    assert describe(NIGHTHAWK_PAPER) != describe(NIGHTHAWK_RELEASED)
-    assert describe(NIGHTHAWK_PAPER) == describe(NIGHTHAWK_PAPER)
-
-
-def test_a_last_digit_does_not_change_a_description():
-    setting = NIGHTHAWK_RELEASED.setting
-    again = replace(setting, fmax=float(np.nextafter(setting.fmax, 1e4)), s=float(np.nextafter(setting.s, 1)))
-    assert repr(again) != repr(setting)
-    assert describe(again) == describe(setting)
-    assert describe(replace(setting, s=1.00001 * setting.s)) != describe(setting)
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_descriptions_keep_seven_digits(number):
-    assert float(describe(number)) == pytest.approx(number, rel=1e-6)
+def test_equal_range_is_that_of_the_others_nearest_time(flux, distance):
+    places = zip((30.0, 60.0, 90.0), (1000, 100, 1), (flux, 0.1, 0.1), strict=True)
+    table = pd.concat([medians(pcen, other).assign(distance=d) for d, pcen, other in places])
+    assert equal_range(table) == pytest.approx(distance, nan_ok=True)
