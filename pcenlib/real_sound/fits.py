@@ -47,7 +47,7 @@ AROUND_CALL = (0.7, 1.5)  # what is measured of a clip whose call is near its fi
 SHORTEST = 4.0  # passages that `measure_ship` takes, in seconds
 
 CALLS: dict[str, Any] = {"band": (2500, 5000), "pulse_rates": (150, 300)}
-"""How nighthawks are measured: options of `measure_call`."""
+"""Options of `measure_call` for nighthawks."""
 
 SWEEPS: dict[str, Any] = {
     "starts": range(60, 161, 10),
@@ -55,7 +55,7 @@ SWEEPS: dict[str, Any] = {
     "durations": tuple(tenths / 10 for tenths in range(4, 14)),
     "curvatures": (1, 1.5, 2, 3),
 }
-"""What is tried on up-calls: options of `measure_sweep`."""
+"""Options of `measure_sweep` for up-calls."""
 
 LEVELS = [f"level_{centre:.0f}" for centre in THIRD_OCTAVES]
 """Columns for the levels of a ship in thirds of an octave."""
