@@ -1,8 +1,10 @@
-# The book and its tests, from a fresh clone: Python 3.11 or newer and make are all that is needed.
+# The book and its tests, from a fresh clone: all you need is make and Python 3.11.2 or newer, with venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
 ENVIRONMENT := .venv/.complete
+NEEDED := Install Python 3.11.2 or newer, or name one: make PYTHON=python3.12
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:notebooks/%=_build/executed/%)
@@ -50,15 +52,34 @@ serve: book  ## show the book at http://127.0.0.1:8000
 clean:  ## remove everything that was built, but for the environment
 	rm -rf _build pcenlib.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# Readers get requirements.txt, on Binder and Colab too. make installs the second file, which adds the test tools.
+.PHONY: lock
+lock:  ## bring the lock files up to date with pyproject.toml; UPGRADE=--upgrade takes the newest versions
+	$(PYTHON) -m venv _build/uv
+	_build/uv/bin/pip install --quiet --disable-pip-version-check --upgrade uv
+	$(COMPILE) --extra book --extra fast --extra cluster --extra data --output-file requirements.txt
+	$(COMPILE) --all-extras --group peers --constraint requirements.txt --output-file tests/requirements.txt
+
+COMPILE = _build/uv/bin/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --python-version 3.11.2 \
+	--annotation-style line --custom-compile-command 'make lock' pyproject.toml --group build
+
 .PHONY: executed
 executed: $(EXECUTED)
 
-$(ENVIRONMENT): pyproject.toml constraints.txt tests/peers.txt
-	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, not " + sys.version)'
+# What an interrupted installation leaves behind has no stamp, and the next run removes it. The lock lists every package
+# for every Python, so pip has nothing to resolve (--no-deps) and nothing to build (--only-binary).
+$(ENVIRONMENT): pyproject.toml tests/requirements.txt
+	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here. $(NEEDED)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 2))' \
+		|| { echo "$$($(PYTHON) --version 2>&1) is too old. $(NEEDED)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null \
+		|| { echo "This Python has no venv. Install it (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
+	@test -e $@ || rm -rf .venv
+	@rm -f $@
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[book,fast,cluster,data,test]'
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement tests/peers.txt
-	touch $@
+	$(PIP) --only-binary :all: --require-hashes --requirement tests/requirements.txt
+	$(PIP) --no-build-isolation --editable .
+	@touch $@
 
 # A book is never older than its notebooks: while one of them runs, and if it fails, there is none.
 _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONMENT)
