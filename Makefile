@@ -63,6 +63,11 @@ lock:  ## bring the lock files up to date with pyproject.toml; UPGRADE=--upgrade
 COMPILE = _build/uv/bin/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --python-version 3.11.2 \
 	--annotation-style line --custom-compile-command 'make lock' pyproject.toml --group build
 
+SUITE := bookworm
+.PHONY: fresh
+fresh:  ## run `make book` and `make test` on a bare Debian, made as root with debootstrap; SUITE=trixie for another
+	bash .ci/fresh $(SUITE)
+
 .PHONY: executed
 executed: $(EXECUTED)
 
