@@ -18,6 +18,8 @@ UNWANTED = (
     r' role="doc-biblioentry"',  # of the bibliography: no longer allowed,
     r'(?<=<div) role="list"(?= class="citation-list")',  # and a list without list items
 )
+# Jupyter Book sends Colab to the notebook's source, which does not install pcenlib; see _config.yml.
+COLAB_LINK = re.compile(r"(?<=https://colab\.research\.google\.com/github/)([^\"]+/blob/v[^/\"]+)(?=/)")
 
 
 def drop_remote_scripts(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
@@ -42,13 +44,14 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
 
 
 def mend_pages(app: Sphinx, exception: Exception | None) -> None:
-    """Take out of every page what browsers and screen readers object to."""
+    """Take out of every page what browsers and screen readers object to, and lead Colab to the staged notebook."""
     if exception or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text)
+        text = COLAB_LINK.sub(r"\1-colab", text)
         page.write_text(text, encoding="utf-8")
 
 

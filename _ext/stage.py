@@ -14,6 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import yaml  # type: ignore[import-untyped]
+
 from pcenlib import claims
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +35,24 @@ VERSIONS = (
 BUILDERS = ("papermill", "jupyter-book", "Sphinx", "myst-nb", "sphinx-book-theme")
 
 Notebook = dict[str, Any]
+
+# Colab's own kernel runs with Colab's versions of IPython, tornado and the like. So only what the notebooks import is
+# installed there, and the lock serves as constraints. pip wants no hashes among those, because a git address has none.
+# Colab may have loaded its numpy already: the kernel has to start anew to see the one just installed.
+COLAB = r"""
+import importlib.util
+import re
+import sys
+import urllib.request
+from pathlib import Path
+
+if "google.colab" in sys.modules and importlib.util.find_spec("pcenlib") is None:
+    lock = urllib.request.urlopen("{url}/raw/{tag}/requirements.txt").read().decode()
+    Path("locked.txt").write_text(re.sub(r" \\\n +--hash=\S+", "", lock))
+    %pip install --quiet --constraint locked.txt "pcenlib[notebooks,fast,cluster,data] @ git+{url}@{tag}"
+    print("pcenlib is installed and Python restarts. Please run the notebook again.")
+    get_ipython().kernel.do_shutdown(restart=True)
+""".strip()
 
 
 def main(executed: Path, target: Path) -> None:
@@ -56,9 +76,11 @@ def main(executed: Path, target: Path) -> None:
     (target / "status.md").write_text(status_page(titles, seconds), encoding="utf-8")
     for folder in ("notebooks", "_generated"):
         (target / folder).mkdir()
+    repository = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     for stem, notebook in notebooks.items():
         export_outputs(notebook, target / "_generated")
-        text = json.dumps(with_plain_corners(without_traces(notebook)), indent=1, ensure_ascii=False)
+        published = with_colab_cell(with_plain_corners(without_traces(notebook)), repository)
+        text = json.dumps(published, indent=1, ensure_ascii=False)
         (target / "notebooks" / f"{stem}.ipynb").write_text(text, encoding="utf-8")
 
 
@@ -85,6 +107,14 @@ def with_plain_corners(notebook: Notebook) -> Notebook:
             data = output.get("data", {})
             if "dataframe" in "".join(data.get("text/html", "")):
                 data["text/html"] = "".join(data["text/html"]).replace("<th></th>", "<td></td>")
+    return notebook
+
+
+def with_colab_cell(notebook: Notebook, repository: Mapping[str, str]) -> Notebook:
+    """The notebook with a cell below its title that installs pcenlib on Colab; pages do not show it."""
+    source = COLAB.replace("{url}", repository["url"]).replace("{tag}", repository["branch"])
+    cell = {"cell_type": "code", "execution_count": None, "id": "colab", "metadata": {"tags": ["remove-cell"]}}
+    notebook["cells"].insert(1, cell | {"outputs": [], "source": source.splitlines(keepends=True)})
     return notebook
 
 
