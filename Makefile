@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-
 
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:notebooks/%=_build/executed/%)
-LIBRARY := $(wildcard pcenlib/*.py pcenlib/*.toml pcenlib/*/*.py)
+LIBRARY := $(shell find pcenlib -type f -not -path '*/__pycache__/*')
 PAGES := $(wildcard *.md _ext/*.py _static/*) _config.yml _toc.yml references.bib
 
 # Two notebooks run at a time; more threads in each would only get into each other's way.
@@ -87,24 +87,34 @@ $(ENVIRONMENT): pyproject.toml tests/requirements.txt
 	@touch $@
 
 # A book is never older than its notebooks: while one of them runs, and if it fails, there is none.
-_build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONMENT)
+_build/executed/%.ipynb: notebooks/%.ipynb _ext/execute.py $(ENVIRONMENT)
 	@rm -rf _build/html
 	@$(BIN)/python _ext/execute.py $< $@
 
+# A notebook runs again when a file of pcenlib changes that it can depend on. Without an environment there is no need to
+# know which: everything runs again once there is one.
+ifneq ($(filter executed _build/%,$(MAKECMDGOALS)),)
+ifneq ($(wildcard $(ENVIRONMENT)),)
+ifneq ($(shell mkdir -p _build; $(BIN)/python _ext/depends.py > _build/depends.mk || echo failed),)
+$(error What the notebooks depend on is unknown until this is fixed)
+endif
+include _build/depends.mk
+endif
+endif
+
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
-_build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
 
 # Chapters that look at recordings run again when the data home is another one, or holds other files.
 REAL := 03-1-data-and-spectrograms 04-1-data-and-spectrograms
 REAL += right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
-$(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/stored/*.csv)
+$(REAL:%=_build/executed/%.ipynb): _build/data-home
 
 # Written anew, when make starts, if it would say something else.
 $(shell mkdir -p _build; { echo "$$PCENLIB_DATA"; test -z "$$PCENLIB_DATA" || ls -lR "$$PCENLIB_DATA" | cksum; } \
 	> _build/data-home.new; cmp -s _build/data-home.new _build/data-home \
 	&& rm _build/data-home.new || mv _build/data-home.new _build/data-home)
 
-_build/html/index.html: $(EXECUTED) $(PAGES)
+_build/html/index.html: $(EXECUTED) $(PAGES) $(LIBRARY)
 	@rm -rf _build/html
 	@$(BIN)/python _ext/stage.py _build/executed _build/book-src
 	@$(BIN)/jupyter-book build --all --quiet -W -n --keep-going _build/book-src
