@@ -43,9 +43,9 @@ def imports(nodes: list[ast.AST], package: str) -> Iterator[tuple[str, str]]:
             yield from ((alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names)
 
 
-def references(text: str, package: str) -> Iterator[str]:
+def references(text: str, package: str, place: str) -> Iterator[str]:
     """The full names of what code imports and of what it takes from there; NAME.* where it may take anything."""
-    nodes = list(running(ast.parse(text)))
+    nodes = list(running(ast.parse(text, place)))
     bound = list(imports(nodes, package))
     yield from (name for _, name in bound)
     owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
@@ -95,16 +95,16 @@ class Library:
     def imported_by(self, module: str) -> set[str]:
         """The modules that a module imports, itself included."""
         package = module if self.paths[module].name == "__init__.py" else module.rpartition(".")[0]
-        return {module, *self.imported_in(self.text[module], package)}
+        return {module, *self.imported_in(self.text[module], package, str(self.paths[module]))}
 
-    def imported_in(self, text: str, package: str = "") -> set[str]:
+    def imported_in(self, text: str, package: str, place: str) -> set[str]:
         """The modules that code imports."""
-        return {module for reference in references(text, package) for module in self.modules(reference)}
+        return {module for reference in references(text, package, place) for module in self.modules(reference)}
 
-    def files(self, text: str) -> set[Path]:
+    def files(self, text: str, place: str = "code") -> set[Path]:
         """All files that code can depend on, through any number of imports."""
         found: set[str] = set()
-        new = self.imported_in(text)
+        new = self.imported_in(text, "", place)
         while new:
             found |= new
             new = {module for name in new for module in self.imported_by(name)} - found
@@ -115,4 +115,4 @@ class Library:
 if __name__ == "__main__":
     library = Library(Path("pcenlib"))
     for notebook in sorted(Path("notebooks").glob("*.ipynb")):
-        print(f"_build/executed/{notebook.name}:", *sorted(map(str, library.files(code_of(notebook)))))
+        print(f"_build/executed/{notebook.name}:", *sorted(map(str, library.files(code_of(notebook), notebook.name))))

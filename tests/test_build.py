@@ -2,12 +2,16 @@
 
 import base64
 import importlib.util
+import io
 import json
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,7 +23,7 @@ def load(name):
     return module
 
 
-stage = load("stage")
+offline, stage = load("offline"), load("stage")
 
 
 def notebook(*code, **metadata):
@@ -59,6 +63,70 @@ def test_published_notebooks_keep_no_trace_of_the_run():
     clean = stage.without_traces(traced)
     assert "papermill" not in json.dumps(clean)
     assert clean["cells"][0]["metadata"] == {"tags": ["kept"]}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Colab
+
+REPOSITORY = {"url": "https://github.com/somebody/book", "branch": "v1.2.3"}
+
+
+class Colab:
+    """What the cell asks of IPython."""
+
+    def __init__(self):
+        self.pip, self.restarts, self.kernel = [], 0, self
+
+    def run_line_magic(self, magic, line):
+        assert magic == "pip"
+        self.pip.append(line)
+
+    def do_shutdown(self, restart):
+        self.restarts += restart
+
+
+def run_colab_cell():
+    published = stage.with_colab_cell(notebook("title", "1"), REPOSITORY)
+    assert [cell["id"] for cell in published["cells"]] == ["c0", "colab", "c1"]
+    assert published["cells"][1]["metadata"] == {"tags": ["remove-cell"]}
+    colab = Colab()
+    code = TransformerManager().transform_cell("".join(published["cells"][1]["source"]))
+    exec(code, {"get_ipython": lambda: colab})  # noqa: S102
+    return colab
+
+
+def test_the_colab_cell_does_nothing_elsewhere():
+    colab = run_colab_cell()
+    assert (colab.pip, colab.restarts) == ([], 0)
+
+
+def test_the_colab_cell_installs_the_released_version_with_what_is_locked(tmp_path, monkeypatch, capsys):
+    def urlopen(address):
+        assert address == "https://github.com/somebody/book/raw/v1.2.3/requirements.txt"
+        return io.BytesIO((ROOT / "requirements.txt").read_bytes())
+
+    monkeypatch.setitem(sys.modules, "google.colab", stage)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    monkeypatch.chdir(tmp_path)
+    colab = run_colab_cell()
+    project = "pcenlib[notebooks,fast,cluster,data] @ git+https://github.com/somebody/book@v1.2.3"
+    assert colab.pip == [f'install --quiet --constraint locked.txt "{project}"']
+    assert colab.restarts == 1
+    assert "run the notebook again" in capsys.readouterr().out
+    lines = [line for line in Path("locked.txt").read_text().splitlines() if not line.strip().startswith("#")]
+    assert {Requirement(line).name for line in lines} >= {"librosa", "numpy", "pandas"}
+
+
+def test_colab_opens_the_staged_notebook_and_binder_the_released_tag():
+    binder = '<a href="https://mybinder.org/v2/gh/somebody/book/v1.2.3?urlpath=lab/tree/notebooks/tails.ipynb">'
+    colab = '<a href="https://colab.research.google.com/github/somebody/book/blob/v1.2.3{}/notebooks/tails.ipynb">'
+    pages = offline.COLAB_LINK.sub(r"\1-colab", binder + colab.format(""))
+    assert pages == binder + colab.format("-colab")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pages
 
 
 def test_marked_outputs_are_exported_for_the_landing_page(tmp_path):

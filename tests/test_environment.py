@@ -1,4 +1,4 @@
-"""The environment is the same however it is made: locks, pyproject.toml, environment.yml and installed versions agree."""
+"""The environment is the same however it is made: locks, pyproject.toml, environment.yml and what is there agree."""
 
 import os
 import re

@@ -6,6 +6,8 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
+import pcenlib
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -105,6 +107,7 @@ def test_a_chapter_offers_binder_colab_and_its_notebook(visit):
     page = visit("notebooks/01-introduction.html")
     links = page.evaluate("[...document.querySelectorAll('.article-header-buttons a')].map(a => a.href)")
     place = "notebooks/01-introduction.ipynb"
-    assert any("mybinder.org" in link and link.endswith(place) for link in links)
-    assert any("colab.research.google.com" in link and link.endswith(place) for link in links)
+    tag = f"v{pcenlib.__version__}"
+    assert any("mybinder.org" in link and link.endswith(f"/{tag}?urlpath=lab/tree/{place}") for link in links)
+    assert any("colab.research.google.com" in link and link.endswith(f"/blob/{tag}-colab/{place}") for link in links)
     assert any(link.endswith(f"_sources/{place}") for link in links)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -78,17 +77,3 @@ def test_downloads_are_executed_notebooks_without_traces_of_the_run(book):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         assert any(cell.get("outputs") for cell in notebook["cells"])
         assert "papermill" not in json.dumps([cell["metadata"] for cell in notebook["cells"]] + [notebook["metadata"]])
-
-
-def runs_again(changed):
-    command = ["make", "--dry-run", f"--what-if={changed}", "executed"]
-    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return re.findall(r"execute\.py notebooks/(\S+)\.ipynb", lines)
-
-
-def test_only_what_changed_runs_again(book):
-    assert book.exists()
-    everything = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    assert runs_again("README.md") == []
-    assert runs_again("notebooks/tails.ipynb") == ["tails"]
-    assert sorted(runs_again("pcenlib/novelty.py")) == everything
