@@ -36,9 +36,9 @@ BUILDERS = ("papermill", "jupyter-book", "Sphinx", "myst-nb", "sphinx-book-theme
 
 Notebook = dict[str, Any]
 
-# Colab's own kernel runs with Colab's versions of IPython, tornado and the like. So only what the notebooks import is
-# installed there, and the lock serves as constraints. pip wants no hashes among those, because a git address has none.
-# Colab may have loaded its numpy already: the kernel has to start anew to see the one just installed.
+# Colab's kernel needs Colab's own versions of IPython and ipykernel. So the cell installs only what the notebooks
+# import, with the lock as constraints. They lose their hashes: with hashes, pip would want one for the git address too.
+# Colab may have loaded its own numpy already, so Python restarts to load the new one.
 COLAB = r"""
 import importlib.util
 import re

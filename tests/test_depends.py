@@ -116,17 +116,16 @@ def built(tmp_path_factory):
     root = tmp_path_factory.mktemp("built")
     for folder in ("_ext", "benchmarks", "notebooks", "pcenlib"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("Makefile", "pyproject.toml", "tests/requirements.txt"):
+    for file in ("Makefile", "_config.yml", "_toc.yml", "pyproject.toml", "references.bib", "tests/requirements.txt"):
         (root / file).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / file, root / file)
     (root / ".venv" / "bin").mkdir(parents=True)
     (root / ".venv" / "bin" / "python").symlink_to(sys.executable)
     (root / ".venv" / ".complete").touch()
     subprocess.run(["make", "help"], cwd=root, check=True, capture_output=True)  # notes where recordings are
-    for name in NOTEBOOKS:
-        executed = root / "_build" / "executed" / f"{name}.ipynb"
-        executed.parent.mkdir(exist_ok=True)
-        executed.touch()
+    for target in [*(f"executed/{name}.ipynb" for name in NOTEBOOKS), "html/index.html"]:
+        (root / "_build" / target).parent.mkdir(exist_ok=True)
+        (root / "_build" / target).touch()
     return root
 
 
@@ -146,6 +145,19 @@ def test_only_what_changed_runs_again(built):
     assert runs_again(built, "README.md") == []
     assert runs_again(built, "notebooks/tails.ipynb") == ["tails"]
     assert runs_again(built, "_ext/execute.py") == NOTEBOOKS
+
+
+def test_nothing_is_done_when_nothing_changed(built):
+    done = subprocess.run(["make", "book"], cwd=built, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line for line in done if not line.startswith("make")] == ["The book: _build/html/index.html"]
+
+
+def test_an_edit_that_no_notebook_depends_on_only_rebuilds_the_pages(built):
+    changed = place("download.py").parent / "command.py"
+    command = ["make", "--dry-run", f"--what-if={changed}", "_build/html/index.html"]
+    lines = subprocess.run(command, cwd=built, capture_output=True, text=True, check=True).stdout
+    assert "jupyter-book build" in lines
+    assert "execute.py" not in lines
 
 
 def test_an_edit_in_a_module_runs_the_notebooks_that_use_it(built):
