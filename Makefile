@@ -6,7 +6,7 @@ ENVIRONMENT := .venv/.complete
 
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:notebooks/%=_build/executed/%)
-LIBRARY := $(wildcard pcenlib/*.py pcenlib/*.toml pcenlib/*/*.py)
+LIBRARY := $(wildcard pcenlib/*.py pcenlib/*.pyi pcenlib/*/*.toml pcenlib/*/*.py)
 PAGES := $(wildcard *.md _ext/*.py _static/*) _config.yml _toc.yml references.bib
 
 # Two notebooks run at a time; more threads in each would only get into each other's way.
@@ -40,7 +40,7 @@ bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 
 .PHONY: real-results
 real-results: $(ENVIRONMENT)  ## run the experiments on the real recordings in PCENLIB_DATA and store their tables
-	$(BIN)/python -m pcenlib.real_sound
+	$(BIN)/python -m pcenlib.experiments
 
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000
@@ -66,12 +66,12 @@ _build/executed/%.ipynb: notebooks/%.ipynb $(LIBRARY) _ext/execute.py $(ENVIRONM
 	@$(BIN)/python _ext/execute.py $< $@
 
 _build/executed/cost-and-scale.ipynb: benchmarks/results.json
-_build/executed/03-3-results.ipynb: $(wildcard pcenlib/stored/*.csv)
+_build/executed/03-3-results.ipynb: $(wildcard pcenlib/experiments/data/*.csv)
 
 # Chapters that look at recordings run again when the data home is another one, or holds other files.
 REAL := 03-1-data-and-spectrograms 04-1-data-and-spectrograms
 REAL += right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
-$(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/stored/*.csv)
+$(REAL:%=_build/executed/%.ipynb): _build/data-home $(wildcard pcenlib/experiments/data/*.csv)
 
 # Written anew, when make starts, if it would say something else.
 $(shell mkdir -p _build; { echo "$$PCENLIB_DATA"; test -z "$$PCENLIB_DATA" || ls -lR "$$PCENLIB_DATA" | cksum; } \
