@@ -20,10 +20,47 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import as_real_floats, check_magnitudes, check_range
 
-__all__ = ["averaged_flux", "background", "max_pooled_flux", "max_pooled_pcen", "pcen", "smoothing_coefficient"]
+__all__ = [
+    "averaged_flux",
+    "background",
+    "log_contrast",
+    "max_pooled_flux",
+    "max_pooled_pcen",
+    "over_background",
+    "pcen",
+    "smoothing_coefficient",
+]
 
 
 FloatArray = npt.NDArray[np.floating]
+
+
+def log_contrast(E: npt.ArrayLike) -> FloatArray:
+    r"""Rise of each band from each frame to the next: the flux of equations 1 and 2 before it is pooled.
+
+    .. math:: \log E[t, f] - \log E[t-1, f]
+
+    Parameters
+    ----------
+    E : array_like, shape (..., band, frame)
+        Magnitude spectrogram.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+        In natural logarithm; 0 at frame 0 and in lasting silence.
+
+    Examples
+    --------
+    >>> log_contrast([[1.0, np.e, np.e, 0.0, 0.0]])
+    array([[  0.,   1.,   0., -inf,   0.]])
+    """
+    E = check_magnitudes(E)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_E = np.log(E)
+        contrast = np.diff(log_E, axis=-1, prepend=log_E[..., :1])
+    contrast[np.isnan(contrast)] = 0  # log 0 - log 0
+    return contrast
 
 
 def averaged_flux(E: npt.ArrayLike) -> FloatArray:
@@ -45,7 +82,7 @@ def averaged_flux(E: npt.ArrayLike) -> FloatArray:
     --------
     max_pooled_flux : the maximum in place of the mean.
     """
-    return np.maximum(_log_contrast(check_magnitudes(E)), 0).mean(axis=-2)
+    return np.maximum(log_contrast(E), 0).mean(axis=-2)
 
 
 def max_pooled_flux(E: npt.ArrayLike) -> FloatArray:
@@ -69,7 +106,7 @@ def max_pooled_flux(E: npt.ArrayLike) -> FloatArray:
     --------
     averaged_flux : the mean in place of the maximum.
     """
-    return _log_contrast(check_magnitudes(E)).max(axis=-2)
+    return log_contrast(E).max(axis=-2)
 
 
 def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:
@@ -111,6 +148,33 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
     # The filter's output at frame t is M[t + 1]; its memory begins at (1 - s) M[0].
     later, _ = lfilter([s], [1, s - 1], E[..., :-1], axis=-1, zi=(1 - s) * first)
     return np.concatenate([first, later], axis=-1).astype(E.dtype, copy=False)
+
+
+def over_background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:
+    r"""Each magnitude over the background of its band: what PCEN is a function of, where eps = 0 and alpha = 1.
+
+    .. math:: \frac{E[t, f]}{M[t, f]}
+
+    Parameters
+    ----------
+    E : array_like, shape (..., band, frame)
+        Magnitude spectrogram.
+    s : float
+        Weight of the newest frame in the background M, in ]0, 1].
+    start : array_like, shape (..., band), optional
+        First frame of the background, as for `background`.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+        1 for a constant sound and for lasting silence; frame 0 is 1.
+
+    Examples
+    --------
+    >>> over_background([[1.0, 1.0, 3.0, 3.0]], s=0.5)
+    array([[1. , 1. , 3. , 1.5]])
+    """
+    return _over(check_magnitudes(E), background(E, s=s, start=start))
 
 
 def pcen(
@@ -200,8 +264,7 @@ def max_pooled_pcen(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None =
     -----
     Equal to ``pcen(E, s=s).max(axis=-2)``, with one logarithm a frame.
     """
-    E = check_magnitudes(E)
-    return np.log1p(_over(E, background(E, s=s, start=start)).max(axis=-2))
+    return np.log1p(over_background(E, s=s, start=start).max(axis=-2))
 
 
 def smoothing_coefficient(period: float, *, hop: float) -> float:
@@ -238,15 +301,6 @@ def smoothing_coefficient(period: float, *, hop: float) -> float:
     tau = period / (2 * math.pi * hop)
     # The positive root, written so that nothing cancels when tau is small.
     return 2 / (1 + math.sqrt(1 + 4 * tau**2))
-
-
-def _log_contrast(E: FloatArray) -> FloatArray:
-    """Rise in natural logarithm from each frame to the next, in each band; 0 at frame 0 and in lasting silence."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_E = np.log(E)
-        contrast = np.diff(log_E, axis=-1, prepend=log_E[..., :1])
-    contrast[np.isnan(contrast)] = 0  # log 0 - log 0
-    return contrast
 
 
 def _over(E: FloatArray, M: FloatArray) -> FloatArray:

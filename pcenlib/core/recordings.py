@@ -2,7 +2,7 @@
 
 `info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
 streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
-same samples, so that several processes can share one recording. `read_seconds` and `read_frames` read a short stretch.
+same samples, so that several processes can share one recording. `waveform` reads all of it, or a stretch, at once.
 """
 
 import itertools
@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import as_real_floats, check_count
-from pcenlib.core.setting import Setting
 
-__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "read_frames", "read_seconds", "samples"]
+__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "samples", "waveform"]
 
 
 FloatArray = npt.NDArray[np.floating]
@@ -166,54 +165,40 @@ def cut(source: Source, target: int, first: int, last: int | None, *, sr: int | 
     return np.asarray(source)[..., begin:end], skip
 
 
-def read_seconds(
-    path: File, start: float, end: float, *, sr: int, channel: int | None = None
+def waveform(
+    source: Source,
+    target: int,
+    *,
+    sr: int | None = None,
+    channel: int | None = None,
+    first: int = 0,
+    last: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Samples of a recording between two times, as far as it goes.
+    """One channel of a recording, or of a stretch of it, at the target rate.
 
     Parameters
     ----------
-    path : path
-        A file that soundfile reads.
-    start, end : float
-        In seconds from the start of the recording.
-    sr : int
-        Samples per second of the result.
-    channel : int, optional
-        Number of the channel, from 0; by default, the mean of all.
-
-    Returns
-    -------
-    ndarray, shape (sample,)
-    """
-    first = max(0, round(start * sr))
-    return _stretch(path, first, max(first, round(end * sr)), sr, channel)
-
-
-def read_frames(
-    path: File, setting: Setting, first: int, last: int, *, channel: int | None = None
-) -> npt.NDArray[np.float64]:
-    """Samples of which `spectrogram` makes the frames `first` to `last - 1` of a recording.
-
-    Parameters
-    ----------
-    path : path
-        A file that soundfile reads.
-    setting : Setting
-        Window, hop and sampling rate.
+    source, target, sr, channel
+        As for `samples`.
     first, last : int
-        Numbers of frames.
-    channel : int, optional
-        Number of the channel, from 0; by default, the mean of all.
+        The samples from the first to just before the last, counted at the target rate and as far as the recording
+        goes; by default, all.
 
     Returns
     -------
     ndarray, shape (sample,)
     """
-    begin = first * setting.hop_length
-    return _stretch(
-        path, begin, begin + (last - first - 1) * setting.hop_length + setting.win_length, setting.sr, channel
-    )
+    about = info(source, sr=sr if is_file(source) else sr or target)
+    end = math.ceil(about.n_samples * Fraction(target, about.sr))
+    missing = max(0, (end if last is None else min(end, last)) - first)
+    found: list[FloatArray] = [np.empty(0)]
+    if missing:
+        for chunk in samples(source, target, sr=sr, channel=channel, first=first):
+            found.append(as_floats(chunk[:missing], "float64"))
+            missing -= len(found[-1])
+            if not missing:
+                break
+    return np.concatenate(found)
 
 
 def missing_bytes(path: File) -> int:
@@ -245,21 +230,6 @@ def missing_bytes(path: File) -> int:
                 return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
             file.seek(size + size % 2, os.SEEK_CUR)
     return 0
-
-
-def _stretch(path: File, begin: int, end: int, sr: int, channel: int | None) -> npt.NDArray[np.float64]:
-    """Samples `begin` to `end - 1` of one channel, counted at the rate of the result."""
-    about = info(path)
-    end = min(end, math.ceil(about.n_samples * Fraction(sr, about.sr)))
-    found: list[FloatArray] = [np.empty(0)]
-    missing = max(0, end - begin)
-    if missing:
-        for chunk in samples(path, sr, channel=channel, first=begin):
-            found.append(as_floats(chunk[:missing], "float64"))
-            missing -= len(found[-1])
-            if not missing:
-                break
-    return np.concatenate(found)
 
 
 def is_file(source: Source) -> TypeGuard[File]:

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import scipy
 
 from pcenlib.core.checks import check_waveform
+from pcenlib.core.recordings import Source, waveform
 from pcenlib.core.setting import Setting
 
-__all__ = ["spectrogram"]
+__all__ = ["band_magnitudes", "read_spectrogram", "spectrogram"]
 
 
 FRAMES_PER_BLOCK = 512
@@ -59,6 +60,41 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
         block = slice(begin, begin + FRAMES_PER_BLOCK)
         E[..., block] = np.swapaxes(band_magnitudes(frames[..., block, :], setting), -1, -2)
     return E
+
+
+def read_spectrogram(
+    source: Source,
+    setting: Setting,
+    *,
+    sr: int | None = None,
+    channel: int | None = None,
+    first: int = 0,
+    last: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """Magnitude spectrogram E of a recording, or of some of its frames.
+
+    Parameters
+    ----------
+    source : path or array_like, shape (sample,) or (channel, sample)
+        A file that soundfile reads, or a waveform. It is mixed to one channel and resampled as the setting needs it.
+    setting : Setting
+        Window, hop and bands.
+    sr : int, optional
+        Samples per second of a waveform, by default the setting's. A file states its own.
+    channel : int, optional
+        Number of the channel to take, from 0; by default, the mean of all.
+    first, last : int
+        The frames from the first to just before the last; by default, all. Nothing else of a lossless file is read.
+
+    Returns
+    -------
+    ndarray, shape (band, frame)
+    """
+    begin, end = first * setting.hop_length, None
+    if last is not None:
+        end = begin + (last - first - 1) * setting.hop_length + setting.win_length
+    x = waveform(source, setting.sr, sr=sr, channel=channel, first=begin, last=end)
+    return spectrogram(x, setting)[:, : None if last is None else last - first]
 
 
 def band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.NDArray[np.floating]:

@@ -42,7 +42,7 @@ from pcenlib.core.spectrogram import FRAMES_PER_BLOCK, band_magnitudes
 from pcenlib.core.transform import plan
 from pcenlib.jobs.processes import process_pool
 
-__all__ = ["DetectionFunctions", "detection_blocks", "detection_functions"]
+__all__ = ["DETECTORS", "DetectionFunctions", "detection_blocks", "detection_functions"]
 
 
 FloatArray = npt.NDArray[np.floating]
@@ -56,12 +56,20 @@ BYTES_PER_ROW = 24 * 64
 FRAMES_PER_JOB = 50_000
 
 
+AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN = DETECTORS = ("averaged flux", "max-pooled flux", "max-pooled PCEN")
+"""What tables and figures call the three detectors."""
+
+
 class DetectionFunctions(NamedTuple):
     """Detection functions of a recording, or of a block of it: arrays of shape ``(frame,)``."""
 
     averaged_flux: FloatArray
     max_pooled_flux: FloatArray
     max_pooled_pcen: FloatArray
+
+    def named(self) -> dict[str, FloatArray]:
+        """The functions by the names of `DETECTORS`."""
+        return dict(zip(DETECTORS, self, strict=True))
 
 
 def detection_functions(

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.recordings import as_floats, info, samples
+from pcenlib.core.recordings import info, waveform
 from pcenlib.datasets.download import Remote
 from pcenlib.datasets.interface import Clip, Sound
 
@@ -329,12 +329,7 @@ def read(
         Samples per second.
     """
     sr = info(path).sr
-    found: list[npt.NDArray[np.floating]] = []
-    for chunk in samples(path, sr, channel=channel, first=first):
-        found.append(as_floats(chunk, "float64"))
-        if n_samples is not None and sum(map(len, found)) >= n_samples:
-            break
-    return np.concatenate(found)[:n_samples], sr
+    return waveform(path, sr, channel=channel, first=first, last=None if n_samples is None else first + n_samples), sr
 
 
 def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

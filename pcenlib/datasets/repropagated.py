@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import check_count, check_range
-from pcenlib.core.recordings import as_floats, samples
+from pcenlib.core.recordings import waveform
 from pcenlib.datasets.interface import Clip, Sound
 from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, SimulatedNighthawk
 from pcenlib.datasets.real import RealSet, read
@@ -212,7 +212,7 @@ class RepropagatedNighthawk:
         """A scene in pascals."""
         which, _, file = name.partition("/")
         path = self.scenes[int(which)].folder / file
-        return self.gains[int(which)] * np.concatenate([as_floats(x, "float64") for x in samples(path, SR)])
+        return self.gains[int(which)] * waveform(path, SR)
 
     @staticmethod
     def _numbers(clip: Clip) -> tuple[int, int]:

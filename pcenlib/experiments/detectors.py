@@ -18,10 +18,9 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import check_count, check_magnitudes, check_range
 from pcenlib.core.evaluation import Counting, count_exceedances, merge_counts
-from pcenlib.core.recordings import samples
 from pcenlib.core.setting import Setting
-from pcenlib.core.spectrogram import spectrogram
-from pcenlib.datasets.interface import Clip, DataSet, Sound
+from pcenlib.core.spectrogram import read_spectrogram
+from pcenlib.datasets.interface import Clip, DataSet
 from pcenlib.experiments.tables import calibrate, mtbfa_table, thresholds_by_detector
 from pcenlib.jobs.run import run
 
@@ -192,7 +191,7 @@ def _maxima_of_clip(
     clip: Clip, *, dataset: DataSet, setting: Setting, detectors: Mapping[str, Detector]
 ) -> dict[str, float]:
     sound = dataset.clip(clip)
-    E = _magnitudes(sound, setting)
+    E = read_spectrogram(sound.source, setting, sr=sound.sr)
     first = round(sound.lead * setting.sr / setting.hop_length)
     return {name: float(detector(E)[first:].max()) for name, detector in detectors.items()}
 
@@ -200,12 +199,9 @@ def _maxima_of_clip(
 def _values_of_recording(
     name: str, *, dataset: DataSet, setting: Setting, detectors: Mapping[str, Detector], skip: int
 ) -> dict[str, FloatArray]:
-    E = _magnitudes(dataset.recording(name), setting)
+    sound = dataset.recording(name)
+    E = read_spectrogram(sound.source, setting, sr=sound.sr)
     return {label: detector(E)[skip:] for label, detector in detectors.items()}
-
-
-def _magnitudes(sound: Sound, setting: Setting) -> FloatArray:
-    return spectrogram(np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr))), setting)
 
 
 def follow_sweeps(

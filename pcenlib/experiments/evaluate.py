@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
 from pcenlib.core.novelty import averaged_flux, pcen
-from pcenlib.core.recordings import samples
+from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
-from pcenlib.core.spectrogram import spectrogram
+from pcenlib.core.spectrogram import read_spectrogram
 from pcenlib.core.streaming import DetectionFunctions, detection_functions
 from pcenlib.datasets.interface import Clip, DataSet, Sound
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
@@ -200,7 +200,7 @@ def peak_places(
 def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[str, tuple[float, float]]:
     """Time and frequency of the maximum of each detection function over a clip."""
     sound = dataset.clip(clip)
-    E = spectrogram(_waveform(sound, setting), setting)
+    E = read_spectrogram(sound.source, setting, sr=sound.sr)
     first = round(sound.lead * setting.sr / setting.hop_length)
     contrasts = {
         "averaged_flux": averaged_flux(E)[np.newaxis],
@@ -258,12 +258,8 @@ def measure_recordings(
 
 
 def _novelty_of_recording(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
-    return measure_novelty(_waveform(dataset.recording(name), setting), setting)
-
-
-def _waveform(sound: Sound, setting: Setting) -> npt.NDArray[np.floating]:
-    """All samples of a sound, at the rate of the setting."""
-    return np.concatenate(list(samples(sound.source, setting.sr, sr=sound.sr)))
+    sound = dataset.recording(name)
+    return measure_novelty(waveform(sound.source, setting.sr, sr=sound.sr), setting)
 
 
 def count_alarms(

@@ -8,10 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from pcenlib.core.recordings import info, read_seconds
+from pcenlib.core.recordings import info, waveform
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.novelty_measurements import measure_novelty
@@ -78,7 +75,8 @@ def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
     for clip in _some(calls.clips):
         path = calls.folder / clip.name
         sr = info(path).sr
-        x = read_seconds(path, *AROUND_CALL, sr=sr)
+        first, last = (round(time * sr) for time in AROUND_CALL)
+        x = waveform(path, sr, first=first, last=last)
         rows.append({"clip": path.stem, **measure_call(x, sr, **CALLS)._asdict()})
     return pd.DataFrame(rows)
 
@@ -109,7 +107,7 @@ def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFr
     rows = []
     for dataset, name, source, birds in scenes:
         about = {"scene": Path(name).stem, "source": source, "birds": birds}
-        for detector, measured in measure_novelty(_waveform(dataset, name, NIGHTHAWK.sr), NIGHTHAWK).items():
+        for detector, measured in measure_novelty(waveform(dataset.folder / name, NIGHTHAWK.sr), NIGHTHAWK).items():
             rows.append({**about, "detector": detector, **measured._asdict()})
     return pd.DataFrame(rows)
 
@@ -131,7 +129,7 @@ def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
 
     rows = []
     for clip in _some(challenge.clips):
-        x = _waveform(challenge, clip.name, RIGHT_WHALE.sr)
+        x = waveform(challenge.folder / clip.name, RIGHT_WHALE.sr)
         rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
     return pd.DataFrame(rows)
 
@@ -157,7 +155,7 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
         sr = info(ships.folder / name).sr
         # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
-        x = resample_poly(_waveform(ships, name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
+        x = resample_poly(waveform(ships.folder / name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
         measured = measure_ship(x, RIGHT_WHALE.sr)
         rows.append(
             {
@@ -176,9 +174,3 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
 def _some(things: Sequence[T]) -> Sequence[T]:
     """At most `MOST` of them, evenly spaced."""
     return things[:: max(1, len(things) // MOST)][:MOST]
-
-
-def _waveform(dataset: RealSet, name: str, sr: int) -> npt.NDArray[np.float64]:
-    """A whole file at another rate."""
-    path = dataset.folder / name
-    return read_seconds(path, 0, info(path).duration, sr=sr)

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.recordings import read_seconds
+from pcenlib.core.recordings import waveform
 from pcenlib.field.search import Detector
 
 __all__ = ["band_level"]
@@ -47,7 +47,9 @@ def noise_levels(path: str, detector: Detector, duration: float) -> list[list[fl
     setting = detector.setting
     levels = []
     for start in np.arange(0, max(duration - LEVEL_SECONDS, 0) + 1e-9, LEVEL_EVERY):
-        x = read_seconds(path, start, start + LEVEL_SECONDS, sr=setting.sr, channel=detector.channel)
+        first = round(start * setting.sr)
+        last = first + round(LEVEL_SECONDS * setting.sr)
+        x = waveform(path, setting.sr, channel=detector.channel, first=first, last=last)
         pieces = np.array_split(x, LEVEL_PIECES)
         level = np.median([band_level(piece, setting.sr, setting.fmin, setting.fmax) for piece in pieces])
         levels.append([float(start), round(float(level), 2)])

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.novelty import max_pooled_pcen, pcen
-from pcenlib.core.recordings import info, read_frames, read_seconds
-from pcenlib.core.spectrogram import spectrogram
+from pcenlib.core.recordings import info, waveform
+from pcenlib.core.spectrogram import read_spectrogram
 from pcenlib.field.search import Detector
 from pcenlib.field.survey import Survey
 from pcenlib.field.tables import Detection
@@ -99,7 +99,7 @@ def figure_of_event(row: Detection, detector: Detector) -> npt.NDArray[np.object
     first = max(0, int((row["start"] - around) / setting.hop))
     lead = min(first, int(WARMUP_PERIODS * setting.period / setting.hop))
     last = int((row["end"] + around) / setting.hop)
-    E = spectrogram(read_frames(row["file"], setting, first - lead, last, channel=detector.channel), setting)
+    E = read_spectrogram(row["file"], setting, channel=detector.channel, first=first - lead, last=last)
     name = Path(row["file"]).name
     when = f", {row['time']}" if row["time"] else ""
     return plots.event_panels(
@@ -312,9 +312,8 @@ def _sound(row: Detection, detector: Detector) -> tuple[npt.NDArray[np.float64],
     """What an event sounds like, at a rate that MP3 knows."""
     limit = max(RATES[0], min(24000, info(row["file"]).sr))
     sr = max(rate for rate in RATES if rate <= limit)
-    return read_seconds(
-        row["file"], row["start"] - SOUND_AROUND, row["end"] + SOUND_AROUND, sr=sr, channel=detector.channel
-    ), sr
+    first, last = (round(max(0.0, time) * sr) for time in (row["start"] - SOUND_AROUND, row["end"] + SOUND_AROUND))
+    return waveform(row["file"], sr, channel=detector.channel, first=first, last=last), sr
 
 
 def _png(draw: Any, *arguments: Any) -> bytes:

@@ -7,7 +7,6 @@ is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames
 its background settles.
 """
 
-import functools
 import itertools
 import math
 import os
@@ -21,9 +20,9 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import check_range
 from pcenlib.core.novelty import background
-from pcenlib.core.recordings import info, missing_bytes, read_frames
+from pcenlib.core.recordings import info, missing_bytes
 from pcenlib.core.setting import Setting
-from pcenlib.core.spectrogram import spectrogram
+from pcenlib.core.spectrogram import read_spectrogram
 from pcenlib.core.streaming import DetectionFunctions, detection_blocks
 from pcenlib.field.events import Event, Run, end_of_event, peak_bands, runs, settled
 
@@ -178,7 +177,10 @@ def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames
     """
     setting = detector.setting
     gap = detector.gap_frames
-    read = functools.partial(_magnitudes, path, setting, channel=detector.channel)
+
+    def read(first: int, last: int) -> npt.NDArray[np.float64]:
+        return read_spectrogram(path, setting, channel=detector.channel, first=first, last=last)
+
     lead = math.ceil(LEAD_PERIODS * setting.period / setting.hop)
 
     E = read(max(0, run.peak - lead), run.peak + 1)
@@ -199,13 +201,6 @@ def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames
         return (frame * setting.hop_length + setting.win_length / 2) / setting.sr
 
     return Event(time(run.begin), time(last), time(run.peak), float(low), float(high), run.score)
-
-
-def _magnitudes(
-    path: AnyPath, setting: Setting, first: int, last: int, *, channel: int | None
-) -> npt.NDArray[np.float64]:
-    """Frames `first` to `last - 1` of the spectrogram of a recording."""
-    return spectrogram(read_frames(path, setting, first, last, channel=channel), setting)[:, : last - first]
 
 
 def _power(
