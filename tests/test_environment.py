@@ -56,5 +56,3 @@ def test_the_repository_has_one_address():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     address = config["repository"]["url"]
     assert citation["repository-code"] == address
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        assert f"git+{address}" in path.read_text(encoding="utf-8"), path.name

@@ -107,9 +107,3 @@ def test_figure_names_are_unique_in_the_book():
 def test_equations_carry_the_papers_numbers_because_only_the_papers_are_labelled():
     labels = [label for path in chapters_in_order() for label in re.findall(r"\$\$ \((eq-[\w-]+)\)", text(path))]
     assert labels == PAPERS_EQUATIONS
-
-
-def test_every_notebook_installs_the_library_on_colab_in_the_same_way():
-    installing = [[source(cell) for cell in cells(path, "code") if "%pip" in source(cell)] for path in PATHS]
-    assert all(len(found) == 1 for found in installing)
-    assert len({found[0] for found in installing}) == 1
