@@ -42,7 +42,7 @@ bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 
 .PHONY: real-results
 real-results: $(ENVIRONMENT)  ## run the experiments on the real recordings in PCENLIB_DATA and store their tables
-	$(BIN)/python -m pcenlib.real_sound
+	$(BIN)/python -m pcenlib.experiments
 
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000

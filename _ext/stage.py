@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from pcenlib import claims
+from pcenlib.book import claims
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = (
@@ -69,7 +69,7 @@ def main(executed: Path, target: Path) -> None:
     rows = claims.collect(paths)
     (executed.parent / "claims.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
     if problems := claims.disagreements(rows):
-        sys.exit("Verdicts that changed; review them, then change pcenlib/claims.toml:\n" + "\n".join(problems))
+        sys.exit("Verdicts that changed; review them, then change pcenlib/book/claims.toml:\n" + "\n".join(problems))
     titles = {stem: title(notebook) for stem, notebook in notebooks.items()}
     seconds = {stem: notebook["metadata"]["papermill"]["duration"] for stem, notebook in notebooks.items()}
     (target / "claims.md").write_text(ledger_page(rows, titles), encoding="utf-8")

@@ -35,7 +35,9 @@ import numpy as np
 import scipy.fft
 import soundfile
 
-from pcenlib import NIGHTHAWK, RIGHT_WHALE, Setting, batch, detection_blocks, detection_functions, streaming
+from pcenlib import NIGHTHAWK, RIGHT_WHALE, Setting, detection_blocks, detection_functions
+from pcenlib.core import streaming
+from pcenlib.jobs import run
 
 PACKAGES = ("numpy", "scipy", "numba", "soundfile", "soxr", "librosa", "mkl_fft")
 
@@ -275,7 +277,7 @@ def print_scaling(folder: Path) -> None:
     largest_values(folder / "scene.wav")  # kernels are loaded
     scenes = [folder / f"scene-{number}.wav" for number in range(40)]
     jobs: dict[str, Callable[[int], object]] = {
-        "40 bird scenes of 10 s": lambda n: batch.run(largest_values, scenes, jobs=n, progress=False),
+        "40 bird scenes of 10 s": lambda n: run.run(largest_values, scenes, jobs=n, progress=False),
         "one bird recording of 1 h": lambda n: detection_functions(folder / "long.wav", NIGHTHAWK, jobs=n),
     }
     results = {}

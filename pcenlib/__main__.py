@@ -7,20 +7,11 @@ imported when they run, so that ``--help`` is there at once.
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from pcenlib.datasets.command import add_parser as add_data
+from pcenlib.datasets import command as data
+from pcenlib.field import command as detect
 
 __all__ = ["main"]
-
-DETECT = """\
-Find events in recordings: a threshold on max-pooled per-channel energy normalization.
-
-An event begins where the detector rises above the threshold. It ends where the mean power in the bands of its peak,
-over the next --min-gap seconds, has come back half of the way, in decibels, to what it was before. Files and folders
-of any size are read in constant memory. A run that was interrupted goes on where it was when the same command is given
-again."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,18 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 if all went well, 1 if some recordings could not be read, 2 if the command cannot be carried out, 130 if it
         was interrupted.
-
-    Notes
-    -----
-    Chapter *Your own recordings*.
     """
     parser = argparse.ArgumentParser(
         prog="pcenlib",
         description="Long-distance detection of bioacoustic events with per-channel energy normalization.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_detect, add_data):
-        add(commands)
+    for command in (detect, data):
+        command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)
@@ -58,149 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("pcenlib: interrupted; the same command goes on where this one was", file=sys.stderr)
         return 130
     return status
-
-
-def _add_detect(commands: Any) -> None:
-    parser = commands.add_parser(
-        "detect",
-        help="find events in recordings",
-        description=DETECT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=_detect)
-    parser.add_argument("paths", nargs="+", metavar="FILE_OR_FOLDER", help="recordings, or folders of them")
-    parser.add_argument(
-        "--setting",
-        default="nighthawk",
-        help="nighthawk (default), right-whale, or a TOML file with the fields of Setting",
-    )
-    parser.add_argument("--threshold", type=float, metavar="VALUE", help="value of max-pooled PCEN that makes an event")
-    parser.add_argument(
-        "--false-alarms-per-hour", type=float, metavar="N", help="in place of --threshold, with --calibrate"
-    )
-    parser.add_argument(
-        "--calibrate", nargs="+", metavar="QUIET", help="recordings, or folders of them, in which nothing calls"
-    )
-    parser.add_argument(
-        "--min-gap", type=float, metavar="SECONDS", help="closer events are one (default: time scale of the setting)"
-    )
-    parser.add_argument(
-        "--min-duration", type=float, default=0.0, metavar="SECONDS", help="shorter events are dropped (default: none)"
-    )
-    parser.add_argument("--band", type=_band, metavar="LOW-HIGH", help="only bands with centres in this range, in Hz")
-    parser.add_argument("--channel", type=int, metavar="NUMBER", help="channel, from 1 (default: mean of all)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="default: detections.txt or detections.csv")
-    parser.add_argument("--format", choices=["raven", "audacity", "csv"], default="raven", help="default: raven")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument(
-        "--figures",
-        type=int,
-        nargs="?",
-        const=0,
-        metavar="N",
-        help="a picture of each event, or of the N strongest, in a folder beside the output",
-    )
-    parser.add_argument(
-        "--report",
-        action="store_true",
-        help="a page for each folder of recordings: when, how strong, and how it sounds",
-    )
-
-
-def _band(text: str) -> tuple[float, float]:
-    low, _, high = text.partition("-")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected two frequencies in Hz as in 2000-5000, got {text!r}") from None
-
-
-def _detect(options: argparse.Namespace) -> int:
-    """Find events, write what was asked for, and say how it went."""
-    from pcenlib.detection import survey
-    from pcenlib.tables import FORMATS, write_whole
-
-    _check(options)
-    output = options.output or Path("detections.csv" if options.format == "csv" else "detections.txt")
-    figures = output.with_name(f"{output.name}.figures")
-    wanted = [output, *([figures] if options.figures is not None else [])]
-    pages = _pages(options, output) if options.report else {}
-    for path in [*wanted, *pages]:
-        if path.exists() and not options.overwrite:
-            raise FileExistsError(f"{path} is there already: give --overwrite, or another --output")
-    if not output.parent.is_dir():
-        raise NotADirectoryError(f"there is no folder {output.parent} to write {output.name} into")
-
-    detector = _detector(options)
-    checkpoint = output.with_name(f"{output.name}.unfinished")
-    found = survey(options.paths, detector, jobs=options.jobs, checkpoint=checkpoint, levels=options.report)
-    if options.figures is not None or options.report:
-        import matplotlib as mpl
-
-        mpl.use("Agg")  # no window, whatever the machine
-    if options.figures is not None:
-        from pcenlib.report import write_figures
-
-        write_figures(found, detector, figures, strongest=options.figures or None)
-    if options.report:
-        from pcenlib.report import report
-
-        for page, files in pages.items():
-            write_whole(page, report(found, detector, files))
-    write_whole(output, FORMATS[options.format](found.rows, detector.parameters))
-    checkpoint.unlink()
-    written = [str(path) for path in [*wanted, *pages]]
-    print(f"{found}\nthreshold {detector.threshold:g}, written to {', '.join(written)}")
-    return 1 if found.failures else 0
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Raise ValueError unless the options fit together."""
-    if (options.threshold is None) == (options.false_alarms_per_hour is None):
-        raise ValueError("give either --threshold or --false-alarms-per-hour")
-    if (options.false_alarms_per_hour is None) != (options.calibrate is None):
-        raise ValueError(
-            "--false-alarms-per-hour and --calibrate go together: a rate, and quiet recordings to reach it on"
-        )
-    if options.channel is not None and options.channel < 1:
-        raise ValueError(f"--channel must be a number from 1, got {options.channel}")
-    if options.figures is not None and options.figures < 0:
-        raise ValueError(f"--figures must be a number of events, got {options.figures}")
-
-
-def _detector(options: argparse.Namespace) -> Any:
-    """The detector that the options describe, calibrated if they say so."""
-    from pcenlib.detection import Detector, calibrate_threshold
-    from pcenlib.settings import load_setting, restrict_band
-
-    setting = load_setting(options.setting)
-    if options.band:
-        setting = restrict_band(setting, *options.band)
-    shared = {"setting": setting, "min_gap": options.min_gap, "channel": options.channel and options.channel - 1}
-    threshold = options.threshold
-    if threshold is None:
-        calibration = calibrate_threshold(
-            options.calibrate, false_alarms_per_hour=options.false_alarms_per_hour, jobs=options.jobs, **shared
-        )
-        print(calibration)
-        threshold = calibration.threshold
-    return Detector(threshold=threshold, min_duration=options.min_duration, **shared)
-
-
-def _pages(options: argparse.Namespace, output: Path) -> dict[Path, list[str]]:
-    """Where the report of each folder goes, and the recordings that are in it."""
-    from pcenlib.detection import find_recordings
-
-    folders: dict[Path, list[str]] = {}
-    for path in find_recordings(options.paths):
-        folders.setdefault(path.parent, []).append(str(path))
-    if len(folders) == 1:
-        return {output.with_name(f"{output.name}.html"): files for files in folders.values()}
-    return {
-        output.with_name(f"{output.name}.{number}-{folder.name or 'recordings'}.html"): files
-        for number, (folder, files) in enumerate(folders.items(), start=1)
-    }
 
 
 if __name__ == "__main__":

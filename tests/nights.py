@@ -3,7 +3,7 @@
 import numpy as np
 import soundfile
 
-from pcenlib import sources
+from pcenlib.simulation import noises
 
 NOISE = 0.003
 
@@ -27,7 +27,7 @@ def write_night(path, caller, *, sr, seconds, times, snrs, channels=1, seed=0, n
 
 def whale(sr, rng):
     """A second of hiss from 100 to 200 Hz, in place of a whale."""
-    return sources.noise_burst(sr, rng, fmin=100, fmax=200, duration=1.0)
+    return noises.noise_burst(sr, rng, fmin=100, fmax=200, duration=1.0)
 
 
 def write_whales(path, *, seconds=60, times=(10, 25, 40), snr=40, sr=2000, **options):

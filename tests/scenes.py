@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pcenlib import RIGHT_WHALE, sources, streaming
-from pcenlib.batch import run
-from pcenlib.evaluation import count_exceedances
+from pcenlib import RIGHT_WHALE
+from pcenlib.core import streaming
+from pcenlib.core.evaluation import count_exceedances
+from pcenlib.jobs.run import run
+from pcenlib.simulation import noises
 
 SEEDS = range(40)
 THRESHOLDS = {"averaged_flux": [0.3, 0.4], "max_pooled_flux": [3, 4, 5], "max_pooled_pcen": [2, 2.5]}
@@ -26,7 +28,7 @@ def evaluate(seed, *, log=None, pause=0.0):
     if log is not None:
         with Path(log).open("a", encoding="utf-8") as file:
             file.write(f"{seed}\n")
-    x = sources.noise(20 * RIGHT_WHALE.sr, RIGHT_WHALE.sr, np.random.default_rng(seed))
+    x = noises.noise(20 * RIGHT_WHALE.sr, RIGHT_WHALE.sr, np.random.default_rng(seed))
     time.sleep(pause)
     functions = streaming.detection_functions(x, RIGHT_WHALE)
     return asdict(count_exceedances([functions._asdict()], THRESHOLDS, count="peaks"))

@@ -22,7 +22,14 @@ HEAVY = {
 def test_import_leaves_heavy_packages_alone():
     code = "import sys, pcenlib; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "pcenlib.novelty" in modules
+    assert "pcenlib" in modules
+    assert not {*HEAVY, "numpy", "scipy"} & set(modules)
+
+
+def test_the_core_is_light():
+    code = "import sys; from pcenlib import *; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pcenlib.core.streaming" in modules
     assert not HEAVY & set(modules)
 
 

@@ -1,3 +1,3 @@
-"""The version of pcenlib and of the book: stated here, and repeated in CITATION.cff and _config.yml."""
+"""The version of the library, stated once."""
 
 __version__ = "0.1.0"

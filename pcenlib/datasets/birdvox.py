@@ -8,6 +8,7 @@ from pcenlib.datasets.real import About, RealSet, rows
 
 __all__ = ["BirdVox"]
 
+
 COLUMNS = ("itemid", "hasbird")
 
 
@@ -17,7 +18,7 @@ class BirdVox(RealSet):
 
     Notes
     -----
-    Chapter 3.3, *Results*, with ``data="real"``. A set that soundata downloaded has the layout that is asked for here.
+    A set that soundata downloaded has the layout that is asked for here.
     """
 
     about = About(

@@ -20,6 +20,7 @@ from pcenlib.datasets.shipsear import ShipsEar
 
 __all__ = ["DATASETS", "data_home", "find"]
 
+
 VARIABLE = "PCENLIB_DATA"
 
 DATASETS: dict[str, type[RealSet]] = {
@@ -48,10 +49,6 @@ def data_home(home: str | os.PathLike[str] | None = None) -> Path | None:
     -------
     Path or None
         The folder, which need not be there; None if nothing says which.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     found = os.fspath(home) if home else os.environ.get(VARIABLE)
     return Path(found).expanduser() if found else None
@@ -71,10 +68,6 @@ def find(name: str, home: str | os.PathLike[str] | None = None) -> RealSet | Non
     -------
     RealSet or None
         The set, complete or not: its `report` says. None if there is no data home, or no such folder in it.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     if name not in DATASETS:
         raise ValueError(f"name must be one of {', '.join(DATASETS)}, got {name!r}")

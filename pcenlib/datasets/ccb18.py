@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from pcenlib.core.recordings import info
+from pcenlib.core.setting import RIGHT_WHALE
+from pcenlib.datasets.interface import Clip, Sound
 from pcenlib.datasets.real import About, RealSet, Report, read, rows
-from pcenlib.datasets.sounds import Clip, Sound
-from pcenlib.recordings import info
-from pcenlib.spectrogram import RIGHT_WHALE
 
 __all__ = ["Ccb18"]
+
 
 COLUMNS = ("Date", "Channel", "Begin.Time..s.", "End.Time..s.", "DistanceKm")
 YEAR = "2009"
@@ -47,10 +48,6 @@ class Ccb18(RealSet):
     The paper does not describe the files; this layout is what the authors' released code implies. Times in the table
     are seconds from midnight, dates are month and day of 2009 (``219`` is 19 February) or ``yyyymmdd``, and channels
     count from 1. Channel 3 is left out.
-
-    Notes
-    -----
-    Chapter 4.2, *Results*, with ``data="real"``.
     """
 
     about = About(

@@ -11,6 +11,7 @@ from pcenlib.datasets.real import Report
 
 __all__ = ["add_parser", "details", "overview"]
 
+
 DESCRIPTION = f"""\
 Which real data sets are in the data home, and what to do to get the others.
 
@@ -28,10 +29,6 @@ def add_parser(commands: Any) -> None:
     commands : object
         What `argparse.ArgumentParser.add_subparsers` returns. The option `run` of parsed arguments runs the command
         and returns its exit status.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     parser = commands.add_parser(
         "data",
@@ -57,10 +54,6 @@ def overview(home: Path | None) -> str:
     -------
     str
         Lines of text.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     reports = {name: _report(name, home) for name in DATASETS}
     table = [("NAME", "STATE", "NEXT")]
@@ -87,10 +80,6 @@ def details(name: str, home: Path | None) -> str:
     -------
     str
         Lines of text.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     about = DATASETS[name].about
     folder = home / name if home else Path(f"${VARIABLE}") / name

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from pcenlib.datasets.interface import Clip
 from pcenlib.datasets.real import About, RealSet, wav_files
-from pcenlib.datasets.sounds import Clip
 
 __all__ = ["ConiKnight"]
+
 
 # Distance as measured, number of the vocalization, station and nominal distance, date and time.
 NAME = re.compile(
@@ -20,10 +21,6 @@ class ConiKnight(RealSet):
 
     The distance is the nominal one of the sensor, as in figure 2: eleven values. Names do not tell the five birds
     apart; groups are days of recording. There is no sound before the clips.
-
-    Notes
-    -----
-    Chapters 3.1 and 3.3 with ``data="real"``.
     """
 
     about = About(

@@ -13,8 +13,8 @@ class DeepShip(RealSet):
 
     Notes
     -----
-    Chapter *Right whales and real ships*. The whole set lasts 47 hours; its authors publish a part of it and send the
-    rest on request, so that there is no number of files to compare with.
+    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so that there is no
+    number of files to compare with.
     """
 
     about = About(

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 __all__ = ["Remote", "download"]
 
+
 ZENODO = "https://zenodo.org/records"
 # Seconds without an answer after which a server counts as out of reach.
 TIMEOUT = 60
@@ -34,10 +35,6 @@ class Remote:
         Number of a record of Zenodo, which states where the file is and its checksum.
     inside : str
         Folder in the archive whose content is the data set; by default, the archive's own.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
 
     file: str
@@ -64,7 +61,7 @@ def download(remote: Remote, folder: Path, *, progress: bool = True) -> None:
 
     Notes
     -----
-    Chapter *On real sound*. OSError if the server cannot be reached, or if it sends something else than it should.
+    OSError if the server cannot be reached, or if it sends something else than it should.
     """
     try:
         import pooch

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.datasets.download import Remote
+from pcenlib.datasets.interface import Sound
 from pcenlib.datasets.real import About, RealSet, read, rows
-from pcenlib.datasets.sounds import Sound
 
 __all__ = ["OUTDOOR", "Esc50", "without_padding"]
+
 
 OUTDOOR = {
     10: "rain",
@@ -49,7 +50,7 @@ class Esc50(RealSet):
 
     Notes
     -----
-    Chapter 3.3, *Results*, and *ESC-50*. The paper takes 200 recordings of outdoor noise and does not say which.
+    The paper takes 200 recordings of outdoor noise and does not say which.
     """
 
     padded: bool = False
@@ -119,10 +120,6 @@ def without_padding(x: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     -------
     ndarray, shape (sample,)
         What comes before them: nothing, if all is zero.
-
-    Notes
-    -----
-    Chapter *ESC-50*.
     """
     sounding = np.flatnonzero(x)
     return x[: sounding[-1] + 1] if sounding.size else x[:0]

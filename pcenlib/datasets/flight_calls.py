@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from pcenlib.datasets.interface import Clip, Sound
 from pcenlib.datasets.real import About, RealSet, read, rows
-from pcenlib.datasets.sounds import Clip, Sound
 
 __all__ = ["FlightCalls"]
+
 
 # Where in a file its call is, and the clip around it, in seconds.
 CALL = 1.0
@@ -18,10 +19,6 @@ class FlightCalls(RealSet):
 
     Nobody knows how far the birds were, nor which calls are of the same bird: distances are 0, for calls as they were
     recorded, and each call is a group of its own.
-
-    Notes
-    -----
-    Chapter *Re-propagated nighthawks*.
     """
 
     about = About(

@@ -13,7 +13,7 @@ class NightSoundscapes(RealSet):
 
     Notes
     -----
-    Chapter *Re-propagated nighthawks*. Nobody has checked that nothing calls in them.
+    Nobody has checked that nothing calls in them.
     """
 
     about = About(

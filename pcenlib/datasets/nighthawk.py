@@ -3,19 +3,20 @@
 Waveforms are in pascals over `FULL_SCALE`, so that the levels of all sounds are decibels re 20 µPa.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib import sources
-from pcenlib._checks import check_count, check_range
-from pcenlib.acoustics import propagate, relaxation_frequencies, reverberate
-from pcenlib.datasets.sounds import Clip, Sound
+from pcenlib.core.checks import check_count, check_range
+from pcenlib.datasets.interface import Clip, Sound
+from pcenlib.simulation import callers
+from pcenlib.simulation.acoustics import propagate, reverberate
+from pcenlib.simulation.scenes import Night, pascals
 
-__all__ = ["Night", "SimulatedNighthawk"]
+__all__ = ["SimulatedNighthawk"]
+
 
 Waveform = npt.NDArray[np.float64]
 
@@ -26,99 +27,6 @@ FULL_SCALE = 10.0
 LEAD = 0.5
 # Which random numbers a generator gives out.
 BIRDS, CALLS, CLIPS, SCENES, SCATTERERS = range(5)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Night:
-    """Weather and noises of a night; levels in dB re 20 µPa at the microphone, rates a second.
-
-    Parameters
-    ----------
-    temperature, humidity : float
-        Weather, as for `acoustics.atmospheric_absorption`.
-    foliage : float
-        Share of the way from bird to sensor that leads through dense foliage.
-    reverberation : float, optional
-        Distance in metres at which the forest scatters as much energy to the sensor as comes straight; by default,
-        nothing scatters. The ratio grows with the square of the distance, as direct sound falls.
-    decay_time : float
-        Time in which the scattered sound falls by 60 dB, in seconds.
-    background : float
-        Level of a steady pink noise, from 20 Hz.
-    self_noise : float
-        Level of the white noise of the microphone.
-    wind, gusts : float
-        Level of the wind, and how many gusts come.
-    rain, drops, rainy : float
-        Level of rain, how many drops fall near by, and in which share of the scenes it rains.
-    insects, chirps, singing : float
-        Level of the peak pressure of a near insect's song, how many chirps, and in which share of the scenes it sings.
-    clicks, click_rate : float
-        Level at which half of the clicks start, and how many come.
-    click_width : float, optional
-        Width of the band that a click fills, as `octaves` of `sources.clicks`; None is white. Level, rate and width
-        are fitted to what rises out of the noise in recorded nights: chapter 3.1 has the comparison.
-    spread : float
-        Standard deviation, from scene to scene, of each of these levels in dB.
-
-    Notes
-    -----
-    Chapters 3.1, *Data and spectrograms*, and *What the result hangs on*. A level of ``-inf`` leaves a noise out.
-    """
-
-    temperature: float = 15.0
-    humidity: float = 70.0
-    foliage: float = 0.1
-    reverberation: float | None = None
-    decay_time: float = 0.5
-    background: float = 25.0
-    self_noise: float = 18.0
-    wind: float = 30.0
-    gusts: float = 0.3
-    rain: float = 30.0
-    drops: float = 60.0
-    rainy: float = 0.01
-    insects: float = 20.0
-    chirps: float = 2.5
-    singing: float = 0.02
-    clicks: float = 28.0
-    click_rate: float = 0.07
-    click_width: float | None = 1.0
-    spread: float = 3.0
-
-    def __post_init__(self) -> None:
-        relaxation_frequencies(temperature=self.temperature, humidity=self.humidity)  # refuses what is no weather
-        for name in ("background", "self_noise", "wind", "rain", "insects", "clicks"):
-            if not getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a level in dB, or -inf for none, got {getattr(self, name)!r}")
-        for name in ("foliage", "rainy", "singing"):
-            check_range(name, getattr(self, name), 0, 1)
-        if self.reverberation is not None:
-            check_range("reverberation", self.reverberation, 0, open_low=True)
-        for name in ("decay_time", "gusts", "chirps", "click_width"):
-            if getattr(self, name) is not None:
-                check_range(name, getattr(self, name), 0, open_low=True)
-        for name in ("drops", "click_rate", "spread"):
-            check_range(name, getattr(self, name), 0)
-
-    def noise(self, n_samples: int, sr: int, rng: np.random.Generator) -> Waveform:
-        """The sound of a stretch of this night, in pascals."""
-        present = {"rain": rng.random() < self.rainy, "insects": rng.random() < self.singing}
-        makers: dict[str, Callable[..., Waveform]] = {
-            "background": functools.partial(sources.noise, slope=-3.0),
-            "self_noise": sources.noise,
-            "wind": functools.partial(sources.wind, rate=self.gusts),
-            "rain": functools.partial(sources.rain, rate=self.drops),
-            "insects": functools.partial(sources.insects, rate=self.chirps, carrier=rng.uniform(4200, 5600)),
-            "clicks": functools.partial(sources.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width),
-        }
-        total = np.zeros(n_samples)
-        for (name, make), own in zip(makers.items(), rng.spawn(len(makers)), strict=True):
-            level = getattr(self, name) + self.spread * own.standard_normal()
-            # A generator for each noise: a night with one noise more is the same night otherwise.
-            if level > -np.inf and present.get(name, True):
-                total += pascals(level) * make(n_samples, sr, own)
-        return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +49,6 @@ class SimulatedNighthawk:
         Mean sound pressure level of the loudest moment of a call at one metre, in dB re 20 µPa.
     night : Night
         Weather and noises, of calls and scenes alike.
-
-    Notes
-    -----
-    Chapters 3.1, *Data and spectrograms*, and 3.3, *Results*.
     """
 
     seed: int = 0
@@ -184,11 +88,11 @@ class SimulatedNighthawk:
     def call(self, clip: Clip) -> tuple[Waveform, float]:
         """A call at one metre, in pascals, and its onset in the clip, in seconds: the same at all distances."""
         number = _number(clip.name)
-        birds = sources.nighthawks(self.n_birds, self._rng(BIRDS))
+        birds = callers.nighthawks(self.n_birds, self._rng(BIRDS))
         bird = birds[number % self.n_birds]
         rng = self._rng(CALLS, number)
-        waveform = sources.nighthawk_call(SR, rng, bird=bird)
-        level = bird.level - sources.Nighthawk().level + self.source_level + sources.LEVELS_BETWEEN_CALLS * rng.normal()
+        waveform = callers.nighthawk_call(SR, rng, bird=bird)
+        level = bird.level - callers.Nighthawk().level + self.source_level + callers.LEVELS_BETWEEN_CALLS * rng.normal()
         # Anywhere within a frame, and so that the whole call is in the clip.
         return pascals(level) * np.sqrt(2) * waveform, float(rng.uniform(0.15, 0.3))
 
@@ -223,11 +127,6 @@ class SimulatedNighthawk:
     def _rng(self, *purpose: int) -> np.random.Generator:
         """A generator of its own for each thing, so that it does not matter who makes what, and when."""
         return np.random.default_rng([self.seed, *purpose])
-
-
-def pascals(level: float) -> float:
-    """Root mean square pressure of a sound pressure level in dB re 20 µPa."""
-    return float(20e-6 * 10 ** (level / 20))
 
 
 def _number(name: str) -> int:

@@ -4,8 +4,10 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pcenlib.datasets import DataSet, Paired, Reflected, SimulatedNighthawk, SimulatedRightWhale
 from pcenlib.datasets.catalogue import DATASETS, VARIABLE, data_home, find
+from pcenlib.datasets.interface import DataSet, Paired, Reflected
+from pcenlib.datasets.nighthawk import SimulatedNighthawk
+from pcenlib.datasets.right_whale import SimulatedRightWhale
 
 __all__ = ["PAPER", "paper_data_set"]
 
@@ -43,7 +45,7 @@ def paper_data_set(
         Simulated sound, or the paper's own recordings: CONI-Knight and BirdVox-DCASE-20k, or CCB18 and ShipsEar. They
         are used as far as they are there.
     home : path, optional
-        The data home, as for `catalogue.data_home`.
+        The data home, as for `data_home`.
     **simulation
         What simulated sound depends on: the seed first. It changes nothing in real recordings.
 
@@ -54,8 +56,7 @@ def paper_data_set(
 
     Notes
     -----
-    Chapters 3.3 and 4.2 with ``data="real"``, and *The paper's own data*. FileNotFoundError names every set that is not
-    there, and says how to get it.
+    FileNotFoundError names every set that is not there, and says how to get it.
     """
     if experiment not in PAPER:
         raise ValueError(f"experiment must be one of {', '.join(PAPER)}, got {experiment!r}")

@@ -31,11 +31,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib.core.recordings import info, waveform
 from pcenlib.datasets.download import Remote
-from pcenlib.datasets.sounds import Clip, Sound
-from pcenlib.recordings import as_floats, info, samples
+from pcenlib.datasets.interface import Clip, Sound
 
 __all__ = ["About", "RealSet", "Report", "fault", "read", "rows", "wav_files"]
+
 
 MISSING = "missing"
 # Relative difference in length up to which a file is what was published.
@@ -66,10 +67,6 @@ class About:
         Length in seconds below which a file is of no use.
     remotes : tuple of Remote
         What can be downloaded, with checksums.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
 
     title: str
@@ -107,10 +104,6 @@ class Report:
         What else there is to say.
     problem : str
         Why nothing of it can be used.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
 
     unit: str
@@ -166,10 +159,6 @@ class RealSet:
     ----------
     folder : path
         Where the set is.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
 
     folder: Path
@@ -272,10 +261,6 @@ def fault(path: Path, about: About) -> str:
     -------
     str
         The reason not to use it, or an empty text.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     if not path.exists():
         return MISSING
@@ -317,10 +302,6 @@ def wav_files(folder: Path, pattern: str = "*") -> list[str]:
     -------
     list of str
         Their paths within the folder.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     found = (path for path in folder.glob(pattern) if path.suffix.lower() == ".wav")
     return sorted(path.relative_to(folder).as_posix() for path in found)
@@ -346,18 +327,9 @@ def read(
         The waveform.
     sr : int
         Samples per second.
-
-    Notes
-    -----
-    Chapter *On real sound*.
     """
     sr = info(path).sr
-    found: list[npt.NDArray[np.floating]] = []
-    for chunk in samples(path, sr, channel=channel, first=first):
-        found.append(as_floats(chunk, "float64"))
-        if n_samples is not None and sum(map(len, found)) >= n_samples:
-            break
-    return np.concatenate(found)[:n_samples], sr
+    return waveform(path, sr, channel=channel, first=first, last=None if n_samples is None else first + n_samples), sr
 
 
 def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -379,7 +351,7 @@ def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, st
 
     Notes
     -----
-    Chapter *On real sound*. OSError or ValueError if it is not such a table.
+    OSError or ValueError if it is not such a table.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be there: a table with columns {', '.join(columns)}")

@@ -14,15 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib._checks import check_count, check_range
-from pcenlib.acoustics import propagate
-from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, Night, SimulatedNighthawk, pascals
+from pcenlib.core.checks import check_count, check_range
+from pcenlib.core.recordings import waveform
+from pcenlib.datasets.interface import Clip, Sound
+from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, SimulatedNighthawk
 from pcenlib.datasets.real import RealSet, read
-from pcenlib.datasets.sounds import Clip, Sound
-from pcenlib.measurements import CallMeasurements, measure_call
-from pcenlib.recordings import as_floats, samples
+from pcenlib.simulation.acoustics import propagate
+from pcenlib.simulation.measurements import CallMeasurements, measure_call
+from pcenlib.simulation.scenes import Night, pascals
 
 __all__ = ["BAND", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
+
 
 Waveform = npt.NDArray[np.float64]
 
@@ -59,10 +61,6 @@ def clear_calls(calls: RealSet) -> list[ClearCall]:
     -------
     list of ClearCall
         Calls with a striation of at least 5 and a contrast of at least 3 dB.
-
-    Notes
-    -----
-    Chapter *Re-propagated nighthawks*.
     """
     found = []
     for clip in calls.clips:
@@ -103,10 +101,6 @@ def band_level(x: npt.ArrayLike, sr: int) -> float:
     -------
     float
         Of the mean power between 2.5 and 5 kHz.
-
-    Notes
-    -----
-    Chapter *Re-propagated nighthawks*.
     """
     from scipy.signal import periodogram
 
@@ -139,10 +133,6 @@ class RepropagatedNighthawk:
         Level of the loudest moment of each call at one metre, in dB re 20 µPa.
     night : Night
         Weather and leaves; its noises are not used.
-
-    Notes
-    -----
-    Chapter *Re-propagated nighthawks*.
     """
 
     calls: Sequence[ClearCall]
@@ -222,7 +212,7 @@ class RepropagatedNighthawk:
         """A scene in pascals."""
         which, _, file = name.partition("/")
         path = self.scenes[int(which)].folder / file
-        return self.gains[int(which)] * np.concatenate([as_floats(x, "float64") for x in samples(path, SR)])
+        return self.gains[int(which)] * waveform(path, SR)
 
     @staticmethod
     def _numbers(clip: Clip) -> tuple[int, int]:
@@ -255,10 +245,6 @@ def repropagate(
     Returns
     -------
     RepropagatedNighthawk
-
-    Notes
-    -----
-    Chapter *Re-propagated nighthawks*.
     """
     gains = []
     for each in scenes:

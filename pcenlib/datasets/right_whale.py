@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib import sources
-from pcenlib._checks import check_count, check_range
-from pcenlib.acoustics import propagate_in_sea, reverberate
-from pcenlib.datasets.sounds import Clip, Sound
+from pcenlib.core.checks import check_count, check_range
+from pcenlib.datasets.interface import Clip, Sound
+from pcenlib.simulation import callers, noises
+from pcenlib.simulation.acoustics import propagate_in_sea, reverberate
+from pcenlib.simulation.scenes import Sea
 
-__all__ = ["Sea", "SimulatedRightWhale"]
+__all__ = ["SimulatedRightWhale"]
+
 
 Waveform = npt.NDArray[np.float64]
 
@@ -24,53 +26,6 @@ FULL_SCALE = 10.0 ** (170 / 20)
 LEAD = 4.0
 # Which random numbers a generator gives out.
 DAYS, CALLS, CLIPS, LENGTHS, SHIPS, SCATTERERS = range(6)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sea:
-    """The way of the sound, and the noise around the sensor; levels in dB re 1 µPa.
-
-    Parameters
-    ----------
-    exponent : float
-        Power of the distance with which intensity falls, as for `acoustics.propagate_in_sea`.
-    reverberation : float, optional
-        Distance in metres at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
-        grows with the square of the distance. None for a sea that scatters nothing.
-    decay_time : float
-        Time in which the scattered sound falls by 60 dB, in seconds.
-    ambient : float
-        Power spectral density of the ambient noise at 100 Hz, in dB re 1 µPa²/Hz, on a usual day.
-    ambient_days, ambient_clips : float
-        Standard deviation of that level from day to day, and from clip to clip, in dB.
-    traffic : float
-        Share of the clips in which a ship passes, on a usual day; some days have none, some twice as much.
-    ship : float
-        Level of a passing ship over the ambient noise, in dB; it varies by 6 dB.
-
-    Notes
-    -----
-    Chapter 4.1, *Data and spectrograms*.
-    """
-
-    exponent: float = 1.6
-    reverberation: float | None = 5000.0
-    decay_time: float = 1.5
-    ambient: float = 82.0
-    ambient_days: float = 3.0
-    ambient_clips: float = 3.0
-    traffic: float = 0.2
-    ship: float = 10.0
-
-    def __post_init__(self) -> None:
-        if self.reverberation is not None:
-            check_range("reverberation", self.reverberation, 0, open_low=True)
-        check_range("decay_time", self.decay_time, 0, open_low=True)
-        check_range("traffic", self.traffic, 0, 1)
-        for name in ("exponent", "ambient_days", "ambient_clips"):
-            check_range(name, getattr(self, name), 0)
-        for name in ("ambient", "ship"):
-            check_range(name, getattr(self, name), -np.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,10 +56,6 @@ class SimulatedRightWhale:
         Whether clanks and slams come from the ships.
     sea : Sea
         Propagation and ambient noise.
-
-    Notes
-    -----
-    Chapters 4.1, *Data and spectrograms*, and 4.2, *Results*.
     """
 
     seed: int = 0
@@ -143,10 +94,10 @@ class SimulatedRightWhale:
         """Names of the ships' recordings."""
         return [f"ship {ship:02d}" for ship in range(self.n_ships)]
 
-    def call(self, clip: Clip) -> tuple[sources.UpCall, float, float]:
+    def call(self, clip: Clip) -> tuple[callers.UpCall, float, float]:
         """What a call sounds like at one metre, its distance in metres, and its onset in the clip, in seconds."""
         rng = self._rng(CALLS, *_numbers(clip.name))
-        (call,) = sources.up_calls(1, rng)
+        (call,) = callers.up_calls(1, rng)
         call = replace(call, duration=min(call.duration, 1.5))
         distance = max(100.0, clip.distance + rng.uniform(-500, 500))
         # Centred, but for an annotator's inaccuracy.
@@ -158,7 +109,7 @@ class SimulatedRightWhale:
         rng = self._rng(CLIPS, day, call_number, bin_)
         ambient, traffic = self._day(day)
         call, distance, onset = self.call(clip)
-        x = sources.up_call(call, SR) * np.sqrt(2) * 10 ** (call.level / 20)
+        x = callers.up_call(call, SR) * np.sqrt(2) * 10 ** (call.level / 20)
         x = propagate_in_sea(x, SR, distance, exponent=self.sea.exponent)
         if self.sea.reverberation is not None:
             ratio = 20 * np.log10(distance / self.sea.reverberation)
@@ -168,10 +119,10 @@ class SimulatedRightWhale:
             x /= np.sqrt(1 + 10 ** (ratio / 10))  # the spreading loss is that of all energy, straight and scattered
         n_samples = round((LEAD + self.clip_duration) * SR)
         level = ambient + self.sea.ambient_clips * rng.standard_normal()
-        total = sources.sea_noise(n_samples, SR, rng, level=level)
+        total = noises.sea_noise(n_samples, SR, rng, level=level)
         if rng.random() < traffic:
             gain = np.sqrt(np.mean(total**2)) * 10 ** (rng.normal(self.sea.ship, 6.0) / 20)
-            total += gain * sources.ship_noise(n_samples, SR, rng, ship=sources.ships(1, rng)[0])
+            total += gain * noises.ship_noise(n_samples, SR, rng, ship=noises.ships(1, rng)[0])
         begin = round((LEAD + onset) * SR)
         end = min(n_samples, begin + x.size)
         total[begin:end] += x[: end - begin]
@@ -180,14 +131,14 @@ class SimulatedRightWhale:
     def recording(self, name: str) -> Sound:
         """Sound of a ship's passage, far above the ambient noise."""
         number = int(name.split()[1])
-        ship = sources.ships(self.n_ships, self._rng(SHIPS))[number]
+        ship = noises.ships(self.n_ships, self._rng(SHIPS))[number]
         ship = replace(
             ship,
             depth=min(1.0, self.modulation * ship.depth),
             swell=ship.swell if self.swelling else 0.0,
             transients=ship.transients if self.transients else 0.0,
         )
-        x = sources.ship_noise(round(self._durations()[number] * SR), SR, self._rng(SHIPS, number), ship=ship)
+        x = noises.ship_noise(round(self._durations()[number] * SR), SR, self._rng(SHIPS, number), ship=ship)
         return Sound(x * 10 ** (150 / 20) / FULL_SCALE, SR)
 
     def _durations(self) -> Waveform:

@@ -13,12 +13,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib._checks import check_waveform
+from pcenlib.core.checks import check_waveform
+from pcenlib.core.setting import RIGHT_WHALE
+from pcenlib.core.spectrogram import spectrogram
+from pcenlib.datasets.interface import Clip
 from pcenlib.datasets.real import About, RealSet, Report, read, rows
-from pcenlib.datasets.sounds import Clip
-from pcenlib.spectrogram import RIGHT_WHALE, spectrogram
 
 __all__ = ["SNR_BINS", "RightWhaleChallenge", "received_snr"]
+
 
 SNR_BINS = np.arange(1.5, 18, 3.0)
 """Centres of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
@@ -34,10 +36,6 @@ class RightWhaleChallenge(RealSet):
     Of clips that are the same to the last byte, the first in the table is kept; if their labels differ, none is. Groups
     are five blocks of consecutive clips: clips with neighbouring numbers are more alike than others, as if they were
     near in time.
-
-    Notes
-    -----
-    Chapter *Right whales and real ships*.
     """
 
     about = About(
@@ -120,10 +118,6 @@ def received_snr(x: npt.ArrayLike, sr: int) -> float:
         The ratio. For a call of half a second or more it is 1 to 3 dB too high, as the quietest frames are quieter than
         noise is on average. Stationary noise alone gives about -1 dB, so that smaller ratios cannot be told apart. Any
         other sound in the band that comes and goes counts as a call.
-
-    Notes
-    -----
-    Chapter *Right whales and real ships*.
     """
     if sr != RIGHT_WHALE.sr:
         raise ValueError(f"sr must be {RIGHT_WHALE.sr}, got {sr}")

@@ -9,12 +9,7 @@ __all__ = ["ShipsEar"]
 
 @dataclass(frozen=True)
 class ShipsEar(RealSet):
-    """The recordings of ShipsEar.
-
-    Notes
-    -----
-    Chapter 4.2, *Results*, with ``data="real"``.
-    """
+    """The recordings of ShipsEar."""
 
     about = About(
         title="ShipsEar",

@@ -1,0 +1,57 @@
+"""Checks of arguments that several modules share; each error names the argument and says what was expected."""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import numpy.typing as npt
+
+
+def check_range(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
+    """Raise ValueError unless value is a finite number in [low, high], or in ]low, high] if open_low."""
+    is_number = isinstance(value, Real) and math.isfinite(value)
+    if is_number and (value > low if open_low else value >= low) and value <= high:
+        return
+    if math.isinf(high):
+        expected = f"{'greater than' if open_low else 'at least'} {low}"
+    else:
+        expected = f"in {']' if open_low else '['}{low}, {high}]"
+    raise ValueError(f"{name} must be a finite number {expected}, got {value!r}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise ValueError unless value is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def check_magnitudes(E: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """E as a floating-point array (..., band, frame); ValueError unless it is a spectrogram of magnitudes."""
+    E = as_real_floats("E", E)
+    if E.ndim < 2:
+        raise ValueError(f"E must have shape (..., band, frame), got {E.shape}")
+    if E.size == 0:
+        raise ValueError(f"E must hold at least one band and one frame, got shape {E.shape}")
+    if not np.isfinite(E).all():
+        raise ValueError("E must be finite: it holds infinity or NaN")
+    if E.min() < 0:
+        raise ValueError(f"E must be non-negative, as magnitudes are: its minimum is {E.min():g}")
+    return E
+
+
+def check_waveform(x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Waveform x as an array (..., sample) in double precision; ValueError unless it is finite and holds a sample."""
+    x = as_real_floats("x", x).astype(np.float64, copy=False)
+    if x.ndim == 0 or x.size == 0:
+        raise ValueError(f"x must hold at least one sample, got shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError("x must be finite: it holds infinity or NaN")
+    return x
+
+
+def as_real_floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """Values as float32 or float64, whichever they already are; integers become float64."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

@@ -1,0 +1,393 @@
+"""A recording, a file or a waveform, as a stream of samples of one channel at a given rate.
+
+`info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
+streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
+same samples, so that several processes can share one recording. `waveform` reads all of it, or a stretch, at once.
+"""
+
+import itertools
+import math
+import os
+import struct
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.checks import as_real_floats, check_count
+
+__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "samples", "waveform"]
+
+
+FloatArray = npt.NDArray[np.floating]
+Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
+File = str | os.PathLike[str]
+Source = File | npt.ArrayLike
+Precision = Literal["float64", "float32"]
+
+# Quality of soxr's resampling: the first that computes in double precision. Errors of HQ are some 1e-7.
+QUALITY = "VHQ"
+
+# Size of the largest samples: their powers are finite even in single precision.
+LARGEST = 1e15
+
+# What samples of 16 bits are multiplied by to lie in [-1, 1[.
+SIXTEEN_BITS = 2.0**-15
+
+SAMPLES_PER_READ = 2**17
+
+# Sizes of sound that programs state in a WAV file when they cannot know it yet.
+UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
+
+
+class Info(NamedTuple):
+    """What a recording says of itself.
+
+    Parameters
+    ----------
+    sr : int
+        Samples per second.
+    n_channels : int
+        Number of channels.
+    n_samples : int
+        Number of samples of each channel.
+    lossless : bool
+        Whether samples are stored as they are: decoders of lossy files that start in the middle give other samples.
+    """
+
+    sr: int
+    n_channels: int
+    n_samples: int
+    lossless: bool
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return self.n_samples / self.sr
+
+
+def info(source: Source, *, sr: int | None = None) -> Info:
+    """Rate, channels and length of a recording.
+
+    Parameters
+    ----------
+    source : path or array_like, shape (sample,) or (channel, sample)
+        A file that soundfile reads (WAV, FLAC, OGG, AIFF, MP3), or a waveform.
+    sr : int, optional
+        Samples per second of a waveform. A file states its own.
+
+    Returns
+    -------
+    Info
+    """
+    _check_rate(source, sr)
+    if sr is None and not is_file(source):
+        raise ValueError("sr must be given for a waveform")
+    with _opened(source, sr) as recording:
+        lossless = recording.subtype.startswith(("array", "PCM", "FLOAT", "DOUBLE"))
+        return Info(recording.samplerate, recording.channels, recording.frames, lossless)
+
+
+def samples(
+    source: Source,
+    target: int,
+    *,
+    sr: int | None = None,
+    channel: int | None = None,
+    dtype: Precision = "float64",
+    first: int = 0,
+) -> Iterator[Samples]:
+    """One channel of a recording at the target rate, in chunks.
+
+    Parameters
+    ----------
+    source : path or array_like, shape (sample,) or (channel, sample)
+        A file that soundfile reads (WAV, FLAC, OGG, AIFF, MP3), or a waveform.
+    target : int
+        Samples per second to resample to, if the recording has another rate.
+    sr : int, optional
+        Samples per second of a waveform, by default the target. A file states its own.
+    channel : int, optional
+        Number of the channel to take, from 0; by default, the mean of all.
+    dtype : {"float64", "float32"}
+        Precision of the samples.
+    first : int
+        Number of the first sample to give, at the target rate, of a lossless recording. What comes before is not
+        read, but for the little that the resampler needs.
+
+    Returns
+    -------
+    iterator of ndarray, shape (sample,)
+        Chunks of any length, in [-1, 1] if a file holds whole numbers. One channel of 16 bits at the target rate is
+        given as it is stored, in int16, three times as fast to read: `as_floats` makes it a waveform. The recording is
+        opened when the first chunk is asked for, and closed when the iterator is.
+    """
+    _check_rate(source, sr)
+    if channel is not None and (isinstance(channel, bool) or not isinstance(channel, Integral) or channel < 0):
+        raise ValueError(f"channel must be a channel's number from 0, or None for the mean of all, got {channel!r}")
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    return _samples(source, target, sr or target, channel, dtype, first)
+
+
+def as_floats(x: Samples, dtype: Precision) -> FloatArray:
+    """Samples of `samples` in floating point: in [-1, 1[, if they are whole numbers of 16 bits."""
+    return np.multiply(x, SIXTEEN_BITS, dtype=dtype) if x.dtype.kind == "i" else x.astype(dtype, copy=False)
+
+
+def cut(source: Source, target: int, first: int, last: int | None, *, sr: int | None = None) -> tuple[Source, int]:
+    """No more of a waveform than another process needs for some of its samples; a file as it is.
+
+    Parameters
+    ----------
+    source, target, sr
+        As for `samples`.
+    first, last : int
+        The samples that are needed, at the target rate: from the first to just before the last, or to the end if that
+        is None.
+
+    Returns
+    -------
+    source : path or ndarray
+        What to send to the other process.
+    first : int
+        What the first sample is called there.
+    """
+    if is_file(source):
+        return source, first
+    sr = sr or target
+    begin, skip = _seek(sr, target, first)
+    end = None if last is None else math.ceil((last + _settling(sr, target)) * Fraction(sr, target))
+    return np.asarray(source)[..., begin:end], skip
+
+
+def waveform(
+    source: Source,
+    target: int,
+    *,
+    sr: int | None = None,
+    channel: int | None = None,
+    first: int = 0,
+    last: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """One channel of a recording, or of a stretch of it, at the target rate.
+
+    Parameters
+    ----------
+    source, target, sr, channel
+        As for `samples`.
+    first, last : int
+        The samples from the first to just before the last, counted at the target rate and as far as the recording
+        goes; by default, all.
+
+    Returns
+    -------
+    ndarray, shape (sample,)
+    """
+    about = info(source, sr=sr if is_file(source) else sr or target)
+    end = math.ceil(about.n_samples * Fraction(target, about.sr))
+    missing = max(0, (end if last is None else min(end, last)) - first)
+    found: list[FloatArray] = [np.empty(0)]
+    if missing:
+        for chunk in samples(source, target, sr=sr, channel=channel, first=first):
+            found.append(as_floats(chunk[:missing], "float64"))
+            missing -= len(found[-1])
+            if not missing:
+                break
+    return np.concatenate(found)
+
+
+def missing_bytes(path: File) -> int:
+    """How much of the sound that a WAV file states is not in it: it was cut off, as by an empty battery or a full card.
+
+    Parameters
+    ----------
+    path : path
+        A recording.
+
+    Returns
+    -------
+    int
+        Number of bytes; 0 if nothing is missing, if the length was not known when the header was written, and for
+        files in other formats, whose decoders notice.
+
+    Notes
+    -----
+    libsndfile reads what is there and says nothing.
+    """
+    end = os.stat(path).st_size  # noqa: PTH116
+    with open(path, "rb") as file:  # noqa: PTH123
+        start = file.read(12)
+        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+            return 0
+        while len(header := file.read(8)) == 8:
+            name, size = struct.unpack("<4sI", header)
+            if name == b"data":
+                return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
+            file.seek(size + size % 2, os.SEEK_CUR)
+    return 0
+
+
+def is_file(source: Source) -> TypeGuard[File]:
+    """Whether a recording is a file, and not a waveform."""
+    return isinstance(source, str | os.PathLike)
+
+
+def _check_rate(source: Source, sr: int | None) -> None:
+    if sr is not None:
+        if is_file(source):
+            raise ValueError(f"sr must be left out for a file, which states its own rate, got {sr!r}")
+        check_count("sr", sr)
+
+
+# Reading
+
+
+@contextmanager
+def _opened(source: Source, sr: int | None) -> Generator[Any]:
+    """The recording as a `soundfile.SoundFile` or an `_ArrayFile`; what libsndfile complains about is an OSError."""
+    if not isinstance(source, str | os.PathLike):
+        yield _ArrayFile(source, sr)
+        return
+    import soundfile  # here, because it takes as long to import as all of pcenlib
+
+    with open(source, "rb"):  # noqa: PTH123  # Python says better than libsndfile why this is not possible
+        pass
+    try:
+        with soundfile.SoundFile(source) as file:
+            file.seekable = lambda: False  # else soundfile seeks after each read, and MP3 loses samples
+            yield file
+    except soundfile.LibsndfileError as error:
+        raise OSError(f"cannot read {os.fspath(source)}: {error.error_string}") from error
+
+
+class _ArrayFile:
+    """A waveform (sample,) or (channel, sample), read as soundfile reads a file."""
+
+    name = "source"
+    subtype = "array"
+
+    def __init__(self, source: npt.ArrayLike, sr: int | None) -> None:
+        x = np.asarray(source)
+        if x.ndim not in (1, 2):
+            raise ValueError(f"source must be a path or have shape (sample,) or (channel, sample), got {x.shape}")
+        if x.size == 0:
+            raise ValueError(f"source must hold at least one sample, got shape {x.shape}")
+        as_real_floats("source", x[..., :0])
+        self.samples = np.atleast_2d(x)
+        self.channels, self.frames = self.samples.shape
+        self.samplerate = sr
+        self.position = 0
+
+    def seek(self, position: int) -> None:
+        self.position = position
+
+    def read(self, n_samples: int, dtype: Precision, **_: object) -> FloatArray:
+        begin = self.position
+        self.position += n_samples
+        return self.samples[:, begin : self.position].T.astype(dtype, copy=False)
+
+
+def _samples(
+    source: Source, target: int, sr: int, channel: int | None, dtype: Precision, first: int
+) -> Iterator[Samples]:
+    with _opened(source, sr) as recording:
+        if channel is not None and channel >= recording.channels:
+            raise ValueError(
+                f"channel must be below the number of channels of {recording.name}, {recording.channels}, got {channel}"
+            )
+        begin, skip = _seek(recording.samplerate, target, first)
+        recording.seek(begin)  # to 0 as well, as soundfile does: the rounding of MP3 depends on it
+        for chunk in _resampled(_chunks(recording, channel, dtype), recording.samplerate, target, dtype):
+            yield chunk[skip:]
+            skip = max(0, skip - len(chunk))
+
+
+def _chunks(recording: Any, channel: int | None, dtype: Precision) -> Iterator[Samples]:
+    """One channel from where the recording stands, at its own rate; at least one chunk."""
+    stored = "int16" if recording.subtype == "PCM_16" else dtype  # as they are: three times as fast to read
+    empty = True
+    while len(block := recording.read(SAMPLES_PER_READ, dtype=stored, always_2d=True)):
+        empty = False
+        x = _mixed(block, channel, dtype)
+        if x.dtype.kind == "f" and not (x.min() >= -LARGEST and x.max() <= LARGEST):
+            raise ValueError(f"{recording.name} must hold finite numbers of at most {LARGEST:g}")
+        yield x
+    if empty:
+        raise ValueError(f"{recording.name} must hold at least one sample")
+
+
+def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
+    """The channel of that number, or the mean of all, of samples (sample, channel)."""
+    first, *others = block.T if channel is None else [block[:, channel]]
+    if not others:
+        return np.ascontiguousarray(first)
+    total = as_floats(first, dtype)
+    with np.errstate(invalid="ignore"):
+        for other in others:
+            total = total + as_floats(other, dtype)
+    return total / total.dtype.type(1 + len(others))
+
+
+def _resampled(chunks: Iterator[Samples], sr: int, target: int, dtype: Precision) -> Iterator[Samples]:
+    """Chunks at one rate, from chunks at another: as many samples as last equally long.
+
+    Resamplers take what follows the end for silence: an abrupt stop, which rings in the last samples, and most above
+    half of the old rate, where there is nothing else to hear. Hence the sound goes on behind its end, mirrored at its
+    last sample, for as long as it is heard before: neither it nor its slope jumps there.
+    """
+    if sr == target:
+        yield from chunks
+        return
+    resample = _resampler(sr, target, dtype)
+    reach = math.ceil(_settling(sr, target) * Fraction(sr, target))
+    end: Samples = np.empty(0, dtype)
+    n_in = n_out = 0
+    for x in chunks:
+        end = np.concatenate([end, as_floats(x[-reach:], dtype)])[-reach:]
+        resampled = resample(x)
+        n_in, n_out = n_in + len(x), n_out + len(resampled)
+        yield resampled
+    n_left = math.floor(n_in * Fraction(target, sr) + Fraction(1, 2)) - n_out
+    yield resample(2 * end[-1] - end[-2::-1], last=True)[:n_left]
+
+
+def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]:
+    """From the next samples at one rate, to samples at another."""
+    import soxr  # here, because most recordings need none
+
+    stream = soxr.ResampleStream(sr, target, 1, dtype=dtype, quality=QUALITY)
+    return lambda x, **options: stream.resample_chunk(as_floats(x, dtype), **options)
+
+
+# Where to start
+
+
+def _seek(sr: int, target: int, first: int) -> tuple[int, int]:
+    """Where to start reading to get to that sample after resampling, and how many to drop before it."""
+    if sr == target or first == 0:
+        return first, 0
+    grid = _grid(sr, target)
+    start = max(0, first - _settling(sr, target)) // grid * grid
+    return int(start * Fraction(sr, target)), first - start
+
+
+def _settling(sr: int, target: int) -> int:
+    """Samples after which a resampler has forgotten where it started, at the target rate."""
+    return 0 if sr == target else 1024 * max(1, math.ceil(target / sr))
+
+
+def _grid(sr: int, target: int) -> int:
+    """How many samples apart, after resampling, a resampler that starts anew gives the same samples again."""
+    ratio = Fraction(target, sr)
+    if ratio.numerator > 1:
+        return ratio.numerator  # where samples before and after resampling coincide
+    # To keep one sample in so many, soxr works on blocks: it is the same again, to the last bit, after a block.
+    resample = _resampler(sr, target, "float64")
+    sizes = (len(resample(np.zeros(ratio.denominator))) for _ in itertools.count())
+    _, size, next_size = itertools.islice(filter(None, sizes), 3)
+    return size if size == next_size else 1

@@ -1,0 +1,86 @@
+r"""How `streaming`'s fast way transforms windows of W samples that are completed with zeros to N = q W.
+
+No zero is transformed. Of a window x, already multiplied by w, the bins
+
+.. math:: X[m] = \sum_{n < W} x[n]\, e^{-2 \pi i m n / N}
+
+are found from q complex sequences of W/2 numbers each. For r = 1 to q - 1, the transform of
+
+.. math:: u_r[n] = \bigl(x[n] + e^{-\pi i r / q}\, x[n + W/2]\bigr)\, e^{-2 \pi i r n / N}, \qquad 0 \le n < W/2
+
+is X at m = 2 q k + r, because :math:`e^{-2 \pi i m (W/2) / N}` is the same at all these m. What lies half-way to the
+next of them is a mirror image, :math:`X[N - m] = X^*[m]`. There remain the multiples of q, the transform of W real
+samples. It is found as usual from the transform Z of :math:`u_0[n] = x[2n] + i\, x[2n + 1]`:
+
+.. math:: X[q k] = \tfrac12 (Z[k] + Z^*[-k]) - \tfrac i2\, e^{-2 \pi i k / W} (Z[k] - Z^*[-k]).
+
+Where N is no multiple of W, or W is odd, the window itself is completed with zeros to W = N, and q = 1.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.recordings import Precision
+from pcenlib.core.setting import Setting
+
+__all__ = ["Plan", "plan"]
+
+
+class Plan(NamedTuple):
+    """Each number of each sequence as a sum of two samples, and each bin of the bands as a place in the spectra."""
+
+    q: int
+    """Number of sequences."""
+    rows: npt.NDArray[np.uint64]
+    """Samples of each number, (number, 2), modulo the hop."""
+    shifts: npt.NDArray[np.uint64]
+    """The same, divided by the hop: a sample of frame t is that of another frame, so many frames later."""
+    factors: npt.NDArray[np.complexfloating]
+    """What the samples are multiplied by, (number, 2); the window included."""
+    places: npt.NDArray[np.int64]
+    """Places of k and -k, (bin, 2), in the spectra of all sequences one after the other; -1 where one is enough."""
+    turns: npt.NDArray[np.complexfloating]
+    """Factor of the second term for multiples of q, (bin,)."""
+
+
+@functools.cache
+def plan(setting: Setting, dtype: Precision) -> Plan:
+    """The sequences and bins of a setting with an even `n_fft`, in single or double precision."""
+    N, W = setting.n_fft, setting.win_length
+    q = N // W if N % W == 0 and W % 2 == 0 else 1
+    half = N // q // 2
+    n, r = np.arange(half), np.arange(1, q)[:, np.newaxis]
+    samples = np.concatenate([[2 * n, 2 * n + 1], np.tile([n, n + half], q - 1)], axis=1).T
+    turned = np.exp(-2j * np.pi * r * n / N)
+    first = np.concatenate([np.ones(half), turned.ravel()])
+    second = np.concatenate([np.full(half, 1j), (np.exp(-1j * np.pi * r / q) * turned).ravel()])
+    window = np.pad(setting.window, (0, 2 * half - W))
+    factors = np.stack([first, second], axis=1) * window[samples]
+    rows, shifts = np.divmod(np.minimum(samples, W - 1), setting.hop_length)[::-1]
+
+    m = _bins(setting)
+    k = m // q
+    mirrored = np.where(m % (2 * q) < q, m, N - m)
+    places = np.stack([mirrored % (2 * q) * half + mirrored // (2 * q), np.full(len(m), -1)], axis=1)
+    places[m % q == 0] = np.stack([k % half, -k % half], axis=1)[m % q == 0]
+    turns = np.exp(-1j * np.pi * k / half)
+    precision = np.result_type(dtype, np.complex64)
+    return Plan(
+        q,
+        rows.astype(np.uint64),
+        shifts.astype(np.uint64),
+        factors.astype(precision),
+        places,
+        turns.astype(precision),
+    )
+
+
+def _bins(setting: Setting) -> npt.NDArray[np.int64]:
+    """Bins of the transform from the first to the last that the bands are made of."""
+    if setting.scale == "linear":
+        return np.arange(setting.first_bin, setting.first_bin + setting.n_bands)
+    used = np.flatnonzero(setting.filters.any(axis=0))
+    return np.arange(used[0], used[-1] + 1)

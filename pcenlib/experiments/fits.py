@@ -1,0 +1,176 @@
+"""What the simulations were fitted to: measurements of recorded calls, nights and ships, one table for each.
+
+Of a set with many files, so many are measured that the spread can be seen: `MOST` of them, evenly spaced.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pcenlib.core.recordings import info, waveform
+from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
+from pcenlib.datasets.real import RealSet
+from pcenlib.experiments.novelty_measurements import measure_novelty
+from pcenlib.simulation.measurements import MODULATION_RATES, THIRD_OCTAVES, measure_call, measure_ship, measure_sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CALLS",
+    "LEVELS",
+    "MODULATIONS",
+    "MOST",
+    "SWEEPS",
+    "night_scenes",
+    "nighthawk_calls",
+    "right_whale_calls",
+    "ship_passages",
+]
+
+
+T = TypeVar("T")
+
+MOST = 200
+"""How many files of a set are measured."""
+
+AROUND_CALL = (0.7, 1.5)  # what is measured of a clip whose call is near its first second, in seconds
+SHORTEST = 4.0  # passages that `measure_ship` takes, in seconds
+
+CALLS: dict[str, Any] = {"band": (2500, 5000), "pulse_rates": (150, 300)}
+"""Options of `measure_call` for nighthawks."""
+
+SWEEPS: dict[str, Any] = {
+    "starts": range(60, 161, 10),
+    "ends": range(130, 311, 15),
+    "durations": tuple(tenths / 10 for tenths in range(4, 14)),
+    "curvatures": (1, 1.5, 2, 3),
+}
+"""Options of `measure_sweep` for up-calls."""
+
+LEVELS = [f"level_{centre:.0f}" for centre in THIRD_OCTAVES]
+"""Columns for the levels of a ship in thirds of an octave."""
+
+MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
+"""Columns for its modulation spectrum."""
+
+
+def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
+    """Measure recorded nighthawks.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `FlightCalls`.
+
+    Returns
+    -------
+    DataFrame
+        Column `clip`, and the fields of `measurements.CallMeasurements`.
+    """
+    import pandas as pd
+
+    rows = []
+    for clip in _some(calls.clips):
+        path = calls.folder / clip.name
+        sr = info(path).sr
+        first, last = (round(time * sr) for time in AROUND_CALL)
+        x = waveform(path, sr, first=first, last=last)
+        rows.append({"clip": path.stem, **measure_call(x, sr, **CALLS)._asdict()})
+    return pd.DataFrame(rows)
+
+
+def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFrame":
+    """Measure what detection functions make of recorded nights.
+
+    Parameters
+    ----------
+    forest : RealSet
+        `NightSoundscapes`.
+    labelled : RealSet, optional
+        `BirdVox`, of which scenes with a bird are measured too.
+
+    Returns
+    -------
+    DataFrame
+        Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
+        `measurements.NoveltyMeasurements`.
+    """
+    import pandas as pd
+
+    scenes = [(forest, name, "scikit-maad", "not checked") for name in _some(forest.recordings)]
+    if labelled is not None:
+        without = set(labelled.recordings)
+        for name in sorted(_some(labelled.report.present)):
+            scenes.append((labelled, name, labelled.about.title, "no" if name in without else "yes"))
+    rows = []
+    for dataset, name, source, birds in scenes:
+        about = {"scene": Path(name).stem, "source": source, "birds": birds}
+        for detector, measured in measure_novelty(waveform(dataset.folder / name, NIGHTHAWK.sr), NIGHTHAWK).items():
+            rows.append({**about, "detector": detector, **measured._asdict()})
+    return pd.DataFrame(rows)
+
+
+def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
+    """Measure recorded up-calls.
+
+    Parameters
+    ----------
+    challenge : RealSet
+        `RightWhaleChallenge`.
+
+    Returns
+    -------
+    DataFrame
+        Column `clip`, and the fields of `measurements.SweepMeasurements`.
+    """
+    import pandas as pd
+
+    rows = []
+    for clip in _some(challenge.clips):
+        x = waveform(challenge.folder / clip.name, RIGHT_WHALE.sr)
+        rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
+    return pd.DataFrame(rows)
+
+
+def ship_passages(ships: RealSet) -> "pd.DataFrame":
+    """Measure recorded ships.
+
+    Parameters
+    ----------
+    ships : RealSet
+        `DeepShip`; passages of less than four seconds are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `measurements.ShipMeasurements`,
+        `LEVELS` and `MODULATIONS`.
+    """
+    import pandas as pd
+    from scipy.signal import resample_poly
+
+    rows = []
+    for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
+        sr = info(ships.folder / name).sr
+        # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
+        x = resample_poly(waveform(ships.folder / name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
+        measured = measure_ship(x, RIGHT_WHALE.sr)
+        rows.append(
+            {
+                "passage": name,
+                "duration": x.size / RIGHT_WHALE.sr,
+                "slope": measured.slope,
+                "rate": measured.rate,
+                "excess": measured.excess,
+                **dict(zip(LEVELS, measured.levels, strict=True)),
+                **dict(zip(MODULATIONS, measured.modulation, strict=True)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _some(things: Sequence[T]) -> Sequence[T]:
+    """At most `MOST` of them, evenly spaced."""
+    return things[:: max(1, len(things) // MOST)][:MOST]

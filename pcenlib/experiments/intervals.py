@@ -1,0 +1,93 @@
+"""Intervals by resampling, for results whose clips and recordings might as well have been others."""
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["N_RESAMPLES", "area_under_curve", "interval", "resample_weights", "resampled"]
+
+
+Array = npt.NDArray[np.float64]
+
+N_RESAMPLES = 200
+CONFIDENCE = 0.95
+
+
+def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
+    """Area under the receiver operating characteristic: how often a positive lies above a negative.
+
+    Parameters
+    ----------
+    positives, negatives : array_like
+        Values of a detector.
+
+    Returns
+    -------
+    float
+        Share of all pairs in which the positive is larger; pairs of equals count half. 0.5 is chance.
+
+    Examples
+    --------
+    >>> area_under_curve([1, 3], [0, 1])
+    0.875
+    """
+    ordered = np.sort(np.asarray(negatives, dtype=float))
+    above, at_least = (np.searchsorted(ordered, positives, side=side).mean() for side in ("left", "right"))
+    return float((above + at_least) / 2 / ordered.size)
+
+
+def resampled(values: npt.ArrayLike, rng: np.random.Generator) -> Array:
+    """Values, and resamples of them.
+
+    Parameters
+    ----------
+    values : array_like, shape (value,)
+        What was measured.
+    rng : numpy.random.Generator
+        Source of the resamples.
+
+    Returns
+    -------
+    ndarray, shape (1 + N_RESAMPLES, value)
+        The values, and below them so many resamples of them with replacement.
+    """
+    values = np.asarray(values, dtype=float)
+    return np.concatenate([values[np.newaxis], rng.choice(values, (N_RESAMPLES, values.size))])
+
+
+def resample_weights(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """How often each of n things is in each resample.
+
+    Parameters
+    ----------
+    n : int
+        Number of things.
+    rng : numpy.random.Generator
+        Source of the resamples.
+
+    Returns
+    -------
+    ndarray, shape (1 + N_RESAMPLES, n)
+        Ones, for what was measured, and below them so many resamples: each row adds up to n.
+    """
+    return np.concatenate([np.ones((1, n), dtype=np.int64), rng.multinomial(n, np.full(n, 1 / n), N_RESAMPLES)])
+
+
+def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
+    """Columns of a table: a value, and the interval that 95 % of the resamples are in.
+
+    Parameters
+    ----------
+    name : str
+        Name of the value.
+    values : array_like, shape (1 + N_RESAMPLES,)
+        The value as measured, and that of each resample; ``inf`` is allowed.
+
+    Returns
+    -------
+    dict of str to float
+        The value by its name, and the ends of the interval with ``_low`` and ``_high`` after it.
+    """
+    values = np.asarray(values, dtype=float)
+    # Nothing is interpolated: halfway between a time and "longer than the recordings" there is no number.
+    low, high = np.quantile(values[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf")
+    return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}

@@ -1,0 +1,121 @@
+"""Figure 2 again, with recorded nighthawks and recorded nights."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcenlib.datasets.interface import DataSet
+from pcenlib.datasets.nighthawk import SR, SimulatedNighthawk
+from pcenlib.datasets.real import RealSet
+from pcenlib.datasets.repropagated import band_level, repropagate
+from pcenlib.experiments.evaluate import evaluate
+from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
+from pcenlib.experiments.tables import over_groups
+from pcenlib.simulation.scenes import Night, pascals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "OFFSETS",
+    "PROTOCOLS",
+    "SIMULATED",
+    "repropagated_calls",
+    "repropagated_nighthawks",
+    "simulated_scene_level",
+]
+
+
+SEED = 2019
+N_SCENES = 20
+
+OFFSETS = (-10.0, 0.0, 10.0)
+"""Assumed levels of the recorded nights over that of the simulated one, in dB."""
+
+SIMULATED = SimulatedNighthawk(seed=SEED, n_scenes=60)
+"""What recorded calls and nights are compared with."""
+
+PROTOCOLS = {"paper": NIGHTHAWK_PAPER, "released": NIGHTHAWK_RELEASED}
+
+
+def simulated_scene_level() -> float:
+    """Level of the median simulated scene between 2.5 and 5 kHz, in dB re 20 µPa.
+
+    Returns
+    -------
+    float
+        Over twenty scenes of the default `Night`.
+    """
+    n_samples = round(SimulatedNighthawk.scene_duration * SR)
+    scenes = (Night().noise(n_samples, SR, np.random.default_rng([SEED, scene])) for scene in range(N_SCENES))
+    return float(np.median([band_level(scene / pascals(0), SR) for scene in scenes]))
+
+
+def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> "pd.DataFrame":
+    """Figure 2 with recorded calls in recorded nights, at three assumed levels of the night, and with simulated ones.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `FlightCalls`.
+    *scenes : RealSet
+        Sets of night recordings without a call.
+    jobs : int
+        Worker processes.
+
+    Returns
+    -------
+    DataFrame
+        Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB,
+        `protocol`, and those of `over_groups`. Groups are calls, or simulated birds.
+    """
+    import pandas as pd
+
+    level = simulated_scene_level()
+    datasets: dict[tuple[str, float], DataSet] = {
+        ("recorded", offset): repropagate(calls, scenes, seed=SEED, scene_level=level + offset) for offset in OFFSETS
+    }
+    datasets["simulated", 0.0] = SIMULATED
+    tables = []
+    for (sound, offset), dataset in datasets.items():
+        for protocol, table in evaluate(dataset, PROTOCOLS, jobs=jobs).groupby("protocol"):
+            tables.append(over_groups(table).assign(sound=sound, offset=offset, protocol=protocol))
+    table = pd.concat(tables, ignore_index=True)
+    return table[["sound", "offset", "protocol", *table.columns.drop(["sound", "offset", "protocol"])]]
+
+
+def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
+    """The recorded calls that are propagated, and what of their own background goes with them.
+
+    Parameters
+    ----------
+    calls, *scenes : RealSet
+        As for `repropagated_nighthawks`.
+
+    Returns
+    -------
+    DataFrame
+        For each clear call its `contrast` in dB, `duration`, `pulse_rate` and `striation`, as `measure_call` has them;
+        and for each distance, in columns named by it, the level of the recorded background within the arriving call,
+        over that of the median scene, both between 2.5 and 5 kHz, in dB.
+
+    Notes
+    -----
+    The recorded background lies `contrast` dB below the loudest moment of its call.
+    """
+    import pandas as pd
+
+    level = simulated_scene_level()
+    dataset = repropagate(calls, scenes, seed=SEED, scene_level=level)
+    rows = []
+    for number, call in enumerate(dataset.calls):
+        left = {}
+        for clip in dataset.clips:
+            if clip.name.startswith(f"{number} 0 "):
+                window = round(0.010 * SR)
+                power = np.convolve(dataset.call(clip) ** 2, np.ones(window) / window, mode="same").max()
+                arriving = 10 * np.log10(power) - 20 * np.log10(pascals(0))
+                left[f"{clip.distance:g} m"] = arriving - call.measured.contrast - level
+        measured = {name: getattr(call.measured, name) for name in ("contrast", "duration", "pulse_rate", "striation")}
+        rows.append({"call": call.name, **measured, **left})
+    return pd.DataFrame(rows)

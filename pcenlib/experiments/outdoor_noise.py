@@ -1,0 +1,134 @@
+"""What raises false alarms among the outdoor sounds of ESC-50, by their kind (section 3.3)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.evaluation import count_exceedances
+from pcenlib.core.streaming import DetectionFunctions
+from pcenlib.datasets.esc50 import Esc50
+from pcenlib.datasets.interface import DataSet
+from pcenlib.datasets.nighthawk import SimulatedNighthawk
+from pcenlib.datasets.real import RealSet
+from pcenlib.experiments.evaluate import clip_values, recording_functions
+from pcenlib.experiments.intervals import N_RESAMPLES, interval, resample_weights
+from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, Protocol
+from pcenlib.experiments.tables import calibrate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BIRDS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
+
+
+Array = npt.NDArray[np.float64]
+
+SEED = 2019
+QUANTILES = (0.99, 0.999)
+SHORTEST = 1.0  # seconds; of what is shorter, too little is left when the background has settled
+
+BIRDS = SimulatedNighthawk(seed=SEED, distances=(30, 100, 300), n_scenes=1)
+"""Whose calls the thresholds are from."""
+
+PROTOCOLS = {"as written": NIGHTHAWK_PAPER, "as released": NIGHTHAWK_RELEASED}
+"""How the thresholds of the birds are found, and false alarms counted at them."""
+
+OWN = replace(NIGHTHAWK_PAPER, minimum_subtracted=False, count="frames")
+"""How false alarms are counted above quantiles of the detection functions themselves."""
+
+
+def causes_of_false_alarms(esc50: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
+    """Share of each kind of outdoor noise in the false alarms of each detector (section 3.3).
+
+    Parameters
+    ----------
+    esc50 : RealSet
+        `Esc50`, the twenty categories of natural and exterior sounds.
+    jobs : int
+        Worker processes.
+
+    Returns
+    -------
+    DataFrame
+        For each `detector`, `threshold` and whether the set's padding was `kept`: for each `category` the number of
+        clips, of false alarms, and their `share` of all, with an interval of 95 % from a bootstrap over the clips of
+        each category. Thresholds are those of the simulated bird at a distance, half of whose calls exceed them, as
+        written or as released; and quantiles of the detection function over all of these clips.
+
+    Notes
+    -----
+    A clip that is shorter than a second without its padding is left out.
+    """
+    import pandas as pd
+
+    birds = _thresholds_of_birds(jobs)
+    tables = []
+    for kept in (False, True):
+        dataset = Esc50(esc50.folder, padded=kept)
+        names = [name for name in dataset.recordings if _length(Esc50(esc50.folder), name) >= SHORTEST]
+        functions = [recording_functions(dataset, name, PROTOCOLS | {"own": OWN}) for name in names]
+        categories = np.array([Esc50.category(name) for name in names])
+        counts: dict[tuple[str, str], Array] = {}
+        for detector in DetectionFunctions._fields:
+            for (label, distance), thresholds in birds.items():
+                values = [each[label][detector] for each in functions]
+                name = f"bird at {distance:g} m, {label}"
+                counts[detector, name] = _alarms(values, thresholds[detector], PROTOCOLS[label])
+            values = [each["own"][detector] for each in functions]
+            for share, threshold in zip(QUANTILES, np.quantile(np.concatenate(values), QUANTILES), strict=True):
+                counts[detector, f"own {100 * share:g} %"] = _alarms(values, threshold, OWN)
+        for (detector, threshold), of_clips in counts.items():
+            shares = _shares(of_clips, categories, np.random.default_rng(SEED))
+            tables.append(shares.assign(detector=detector, threshold=threshold, kept=kept))
+    table = pd.concat(tables, ignore_index=True)
+    return table[["kept", "threshold", "detector", *table.columns.drop(["kept", "threshold", "detector"])]]
+
+
+def _length(dataset: DataSet, name: str) -> float:
+    """Seconds of a recording that is a waveform."""
+    sound = dataset.recording(name)
+    return np.asarray(sound.source).size / (sound.sr or 1)
+
+
+def _thresholds_of_birds(jobs: int) -> dict[tuple[str, float], dict[str, float]]:
+    """Threshold of each detector at half recall of all birds together, by protocol and distance."""
+    values = clip_values(BIRDS, PROTOCOLS, jobs=jobs).assign(group="all birds")
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for label, protocol in PROTOCOLS.items():
+        table = calibrate(values[values["protocol"] == label], lower=protocol.lower_median)
+        for distance, rows in table.groupby("distance")[["detector", "threshold"]]:
+            found[label, float(str(distance))] = dict(zip(rows["detector"], rows["threshold"], strict=True))
+    return found
+
+
+def _alarms(recordings: Sequence[npt.ArrayLike], threshold: float, protocol: Protocol) -> Array:
+    """Number of false alarms in each recording."""
+    counts = [count_exceedances([{"": values}], {"": [threshold]}, count=protocol.count) for values in recordings]
+    return np.array([each.alarms[""][0] for each in counts], dtype=float)
+
+
+def _shares(alarms: Array, categories: npt.NDArray[np.str_], rng: np.random.Generator) -> "pd.DataFrame":
+    """Share of each category in all alarms, with an interval; missing where there is none at all."""
+    import pandas as pd
+
+    kinds = sorted(set(categories))
+    totals = np.empty((1 + N_RESAMPLES, len(kinds)))
+    for column, kind in enumerate(kinds):
+        mine = alarms[categories == kind]
+        totals[:, column] = resample_weights(mine.size, rng) @ mine
+    with np.errstate(invalid="ignore"):
+        shares = totals / totals.sum(axis=1, keepdims=True)
+    shares[1:] = np.nan_to_num(shares[1:])  # a resample without any alarm has no share of any kind
+    rows = [
+        {
+            "category": kind,
+            "n_clips": int((categories == kind).sum()),
+            "alarms": int(totals[0, column]),
+            **interval("share", shares[:, column]),
+        }
+        for column, kind in enumerate(kinds)
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,213 @@
+"""When a recording began, from what its recorder wrote into the file or its name.
+
+In this order, the first that is there is believed: GUANO metadata, the metadata of Wildlife Acoustics, the comment of
+an AudioMoth, the name of the file. A time zone is told or it is not; none is ever guessed. Hence the name of a file,
+which tells no zone, gives a local time, but for the old names of the AudioMoth, which count seconds in UTC.
+"""
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["Clock", "read_clock"]
+
+
+# YYYYMMDD_HHMMSS, as AudioMoth and Wildlife Acoustics name files, the latter also with a dollar sign, either with
+# milliseconds where a recording was triggered.
+NAME = re.compile(r"(?<!\d)(\d{8})[_$T](\d{6})(?:[_.](\d{3}))?(?!\d)")
+
+# Seconds since 1970 as eight hexadecimal digits: AudioMoth, until 2018.
+HEXADECIMAL_NAME = re.compile(r"[0-9A-F]{8}", re.IGNORECASE)
+FIRST_AUDIOMOTH = datetime(2016, 1, 1, tzinfo=UTC)
+LAST_HEXADECIMAL = datetime(2038, 1, 1, tzinfo=UTC)
+
+# "Recorded at 19:17:30 16/01/2021 (UTC-4) by AudioMoth ...", where the first versions said no zone.
+COMMENT = re.compile(
+    r"Recorded at (\d\d:\d\d:\d\d)(?:\.(\d{3}))? (\d\d/\d\d/\d{4})"
+    r"(?: \((UTC)(?:([+-])(\d{1,2})(?::(\d\d))?)?\))?.*AudioMoth"
+)
+
+# Where the metadata of Wildlife Acoustics keep the time.
+WAMD_TIMESTAMP = 5
+
+# Metadata are short. What is longer is damaged, or none of ours.
+LONGEST_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When a recording began, and who says so.
+
+    Parameters
+    ----------
+    start : datetime
+        With a time zone if the recording tells one, else without.
+    source : str
+        Where it was found.
+    conflict : str
+        What else was found and does not agree; empty if all does.
+    """
+
+    start: datetime
+    source: str
+    conflict: str = ""
+
+    @property
+    def zone(self) -> str:
+        """The time zone in words."""
+        return "local time, zone not stated" if self.start.tzinfo is None else str(self.start.tzinfo)
+
+    def at(self, seconds: float) -> str:
+        """Time so many seconds into the recording, in ISO 8601 with milliseconds; with an offset if there is a zone.
+
+        Parameters
+        ----------
+        seconds : float
+            From the start of the recording.
+
+        Returns
+        -------
+        str
+        """
+        start = self.start + timedelta(milliseconds=round(1000 * seconds))
+        return start.isoformat(timespec="milliseconds")
+
+
+def read_clock(path: str | os.PathLike[str]) -> Clock | None:
+    """When a recording began, as far as the file or its name tells.
+
+    Parameters
+    ----------
+    path : path
+        A recording. Only WAV files are looked into.
+
+    Returns
+    -------
+    Clock or None
+        What the file says goes before what its name says. If the two differ by a second or more, `conflict` quotes the
+        name. A name without a zone agrees with a header that has one if it is the local time there, or UTC.
+
+    Notes
+    -----
+    GUANO: https://www.guano-md.org. The comment of an AudioMoth: its firmware,
+    https://github.com/OpenAcousticDevices/AudioMoth-Firmware-Basic. An entry that is no time, as those of a recorder
+    whose clock was never set, tells nothing.
+    """
+    path = Path(path)
+    named = _from_name(path.name)
+    told = _from_header(path)
+    if told is None:
+        return None if named is None else Clock(named, "file name")
+    start, source = told
+    conflict = ""
+    if named is not None and not _agree(start, named):
+        conflict = f"the file name says {named.isoformat(sep=' ')}"
+    return Clock(start, source, conflict)
+
+
+def _from_name(name: str) -> datetime | None:
+    stem = name.partition(".")[0]
+    if HEXADECIMAL_NAME.fullmatch(stem):
+        start = datetime.fromtimestamp(int(stem, 16), UTC)
+        return start if FIRST_AUDIOMOTH <= start < LAST_HEXADECIMAL else None
+    for found in NAME.finditer(name):
+        date, time, milliseconds = found.groups()
+        parsed = _parsed(date + time, "%Y%m%d%H%M%S")
+        if parsed is not None:
+            return parsed + timedelta(milliseconds=int(milliseconds or 0))
+    return None
+
+
+def _from_header(path: Path) -> tuple[datetime, str] | None:
+    """Time and source of the best of what a WAV file tells."""
+    found: dict[str, datetime | None] = {}
+    with path.open("rb") as file:
+        for name, content in _metadata(file):
+            if name == b"guan":
+                found["GUANO"] = _from_guano(content)
+            elif name == b"wamd":
+                found["wamd"] = _from_wamd(content)
+            elif name == b"LIST":
+                found["AudioMoth header"] = _from_comment(content)
+    for source in ("GUANO", "wamd", "AudioMoth header"):
+        start = found.get(source)
+        if start is not None:
+            return start, source
+    return None
+
+
+def _metadata(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Names and contents of the chunks of a WAV file that may tell the time; nothing for other files."""
+    start = file.read(12)
+    if len(start) < 12 or start[:4] not in (b"RIFF", b"RF64") or start[8:] != b"WAVE":
+        return
+    long_data = 0
+    while len(header := file.read(8)) == 8:
+        name, size = struct.unpack("<4sI", header)
+        if name == b"data" and size == 0xFFFFFFFF:
+            size = long_data
+        begin = file.tell()
+        if name == b"ds64":  # of a file of more than 4 GB: size of the file, then of the data
+            _, long_data = struct.unpack("<QQ", file.read(16).ljust(16, b"\0"))
+        elif name in (b"guan", b"wamd", b"LIST") and size <= LONGEST_CHUNK:
+            yield name, file.read(size)
+        file.seek(begin + size + size % 2)
+
+
+def _from_guano(content: bytes) -> datetime | None:
+    for line in content.decode("utf-8", "replace").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "Timestamp":
+            return _parsed(value.strip())
+    return None
+
+
+def _from_wamd(content: bytes) -> datetime | None:
+    """Entries of Wildlife Acoustics: number and size of each, then its content; the time is text."""
+    position = 0
+    while position + 6 <= len(content):
+        number, size = struct.unpack_from("<HI", content, position)
+        if number == WAMD_TIMESTAMP:
+            text = content[position + 6 : position + 6 + size].decode("ascii", "replace")
+            return _parsed(text.strip("\0 "))
+        position += 6 + size
+    return None
+
+
+def _from_comment(content: bytes) -> datetime | None:
+    found = COMMENT.search(content.decode("ascii", "replace"))
+    if found is None:
+        return None
+    time, milliseconds, date, utc, sign, hours, minutes = found.groups()
+    start = _parsed(f"{date} {time}", "%d/%m/%Y %H:%M:%S")
+    if start is None:
+        return None
+    start += timedelta(milliseconds=int(milliseconds or 0))
+    if utc is None:
+        return start
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    return start.replace(tzinfo=timezone(-offset if sign == "-" else offset))
+
+
+def _parsed(text: str, pattern: str | None = None) -> datetime | None:
+    """The time that a text says, None if it says none."""
+    try:
+        return datetime.fromisoformat(text) if pattern is None else datetime.strptime(text, pattern)
+    except ValueError:
+        return None
+
+
+def _agree(told: datetime, named: datetime) -> bool:
+    """Whether a time from a header and one from a name are less than a second apart."""
+    if (told.tzinfo is None) == (named.tzinfo is None):
+        candidates = [told]
+    elif told.tzinfo is None:  # the name counts in UTC, and the header does not say what it counts in
+        candidates = [told.replace(tzinfo=UTC)]
+    else:
+        candidates = [told.replace(tzinfo=None), told.astimezone(UTC).replace(tzinfo=None)]
+    return any(abs(candidate - named) < timedelta(seconds=1) for candidate in candidates)

@@ -1,0 +1,316 @@
+"""From values of max-pooled PCEN to events: when something began, when it ended, and in which bands.
+
+An event begins at the first frame above the threshold. Frames above it belong to one event as long as fewer than
+`gap` frames below it lie between them. With the paper's s the function peaks at the onset and is back at its resting
+value while the call goes on, because the background has learnt it by then. Hence a rule of its own for the end:
+
+    An event ends where the mean power of the next `gap` frames, in the bands of its peak, has come back half of the
+    way, in decibels, from its largest value to what it was before the event began, or to within 3 dB of that; and at
+    the latest where the next event begins.
+
+Half of the way, because a gust of wind that rises under a call would else keep it going. What it was before is the
+median of that same running mean over the frames before the onset. The bands of the peak are those around the loudest
+one, at the frame of the peak, in which E/M is at most 6 dB lower.
+
+Everything here is pure: blocks of any size go in, and the events do not depend on it.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.checks import check_range
+
+__all__ = ["Event", "Run", "contrast", "end_of_event", "match", "moving_maximum", "peak_bands", "runs", "settled"]
+
+
+FloatArray = npt.NDArray[np.floating]
+
+# An event has ended where the power is so few dB above what it was before, however faint the event.
+END_MARGIN = 3.0
+
+# How far below the loudest band at its peak the bands of an event reach, in dB.
+BAND_MARGIN = 6.0
+
+
+class Run(NamedTuple):
+    """Frames of a recording that make one event: numbers of frames, and the largest value."""
+
+    begin: int
+    last: int
+    peak: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event in a recording.
+
+    Parameters
+    ----------
+    start, end, peak : float
+        Seconds from the start of the recording: centres of the first frame above the threshold, of the first frame
+        after the event, and of the frame of the largest value.
+    low, high : float
+        Edges of the bands of the peak, in hertz.
+    score : float
+        Largest value of max-pooled PCEN.
+    """
+
+    start: float
+    end: float
+    peak: float
+    low: float
+    high: float
+    score: float
+
+
+def settled(blocks: Iterable[npt.ArrayLike], *, s: float) -> Iterator[FloatArray]:
+    """Values of a detection function, zero while the background is still a guess from the first frames.
+
+    Parameters
+    ----------
+    blocks : iterable of array_like, shape (frame,)
+        Max-pooled PCEN of a recording, in consecutive blocks.
+    s : float
+        Weight of the newest frame in the background M.
+
+    Yields
+    ------
+    ndarray, shape (frame,)
+        The same with zeros in the first 3/s frames, after which 95 % of M is an average of the recording.
+    """
+    check_range("s", s, 0, 1, open_low=True)
+    left = math.ceil(3 / s)
+    for block in blocks:
+        values = np.array(block, dtype=np.float64)
+        values[:left] = 0
+        left = max(0, left - values.size)
+        yield values
+
+
+def runs(blocks: Iterable[npt.ArrayLike], threshold: float, *, gap: int, longest: int) -> Iterator[Run]:
+    """Runs of values above a threshold, joined where fewer than `gap` frames lie between them.
+
+    Parameters
+    ----------
+    blocks : iterable of array_like, shape (frame,)
+        A detection function in consecutive blocks of any length.
+    threshold : float
+        Values strictly above it count.
+    gap : int
+        So many frames at or below the threshold end a run; at least 1.
+    longest : int
+        A run is cut after so many frames; at least 1.
+
+    Yields
+    ------
+    Run
+        In order, as soon as it is sure to be over.
+
+    Examples
+    --------
+    >>> list(runs([[0, 5, 0, 0], [7, 0, 0, 0]], 1, gap=3, longest=100))
+    [Run(begin=1, last=4, peak=4, score=7.0)]
+    >>> [run.begin for run in runs([[0, 5, 0, 0], [7, 0, 0, 0]], 1, gap=2, longest=100)]
+    [1, 4]
+    """
+    check_range("threshold", threshold, -math.inf)
+    check_range("gap", gap, 1)
+    check_range("longest", longest, 1)
+    run: Run | None = None
+    first = 0
+    for block in blocks:
+        values = np.asarray(block)
+        (above,) = np.nonzero(values > threshold)
+        for piece in np.split(above, np.flatnonzero(np.diff(above) > gap) + 1):
+            while piece.size:
+                if run and (first + piece[0] - run.last > gap or first + piece[0] - run.begin >= longest):
+                    yield run
+                    run = None
+                begin = run.begin if run else first + int(piece[0])
+                inside = piece[first + piece - begin < longest]
+                peak = int(inside[np.argmax(values[inside])])
+                best = (first + peak, float(values[peak]))
+                if run and run.score >= best[1]:
+                    best = run.peak, run.score
+                run = Run(begin, first + int(inside[-1]), *best)
+                piece = piece[inside.size :]
+        first += values.size
+        if run and first - run.last > gap:
+            yield run
+            run = None
+    if run:
+        yield run
+
+
+def moving_maximum(blocks: Iterable[npt.ArrayLike], gap: int) -> Iterator[FloatArray]:
+    """Largest of the last `gap` values. Its runs above any threshold are the runs of `runs`, uncut.
+
+    Parameters
+    ----------
+    blocks : iterable of array_like, shape (frame,)
+        A non-negative detection function in consecutive blocks of any length.
+    gap : int
+        Number of frames, at least 1.
+
+    Yields
+    ------
+    ndarray, shape (frame,)
+
+    Notes
+    -----
+    How often a quiet recording raises an alarm, for all thresholds at once.
+    """
+    from scipy.ndimage import maximum_filter1d  # here, because few need it
+
+    check_range("gap", gap, 1)
+    before: FloatArray = np.zeros(gap - 1)
+    for block in blocks:
+        values = np.concatenate([before, np.asarray(block, dtype=np.float64)])
+        n = values.size - before.size
+        yield maximum_filter1d(values, gap)[gap // 2 : gap // 2 + n]
+        before = values[n:]
+
+
+def contrast(score: float) -> float:
+    r"""How far the loudest band lies above its background, in decibels: 20 log10 of E/M, both magnitudes.
+
+    .. math:: 20 \log_{10} \max_f \frac{E[t, f]}{M[t, f]} = 20 \log_{10}\bigl(e^{\mathrm{score}} - 1\bigr)
+
+    Parameters
+    ----------
+    score : float
+        A value of max-pooled PCEN, equation 6; positive.
+
+    Returns
+    -------
+    float
+        Decibels.
+
+    Examples
+    --------
+    >>> round(contrast(math.log(1 + 10)), 9)
+    20.0
+    """
+    check_range("score", score, 0, open_low=True)
+    return 20 * math.log10(math.expm1(score))
+
+
+def peak_bands(ratio: npt.ArrayLike) -> slice:
+    """The bands of a peak: those around the largest value of E/M that are at most 6 dB below it, without a gap.
+
+    Parameters
+    ----------
+    ratio : array_like, shape (band,)
+        E/M at the frame of the peak.
+
+    Returns
+    -------
+    slice
+
+    Examples
+    --------
+    >>> peak_bands([9, 1, 6, 10, 6, 4, 9])
+    slice(2, 5, None)
+    """
+    ratio = np.asarray(ratio)
+    best = int(np.argmax(ratio))
+    (low,) = np.nonzero(ratio < ratio[best] * 10 ** (-BAND_MARGIN / 20))
+    below, above = low[low < best], low[low > best]
+    return slice(int(below[-1]) + 1 if below.size else 0, int(above[0]) if above.size else ratio.size)
+
+
+def end_of_event(power: npt.ArrayLike, run: Run, *, gap: int, complete: bool) -> int | None:
+    """Frame at which an event is over: the rule in the docstring of this module.
+
+    Parameters
+    ----------
+    power : array_like, shape (frame,)
+        Mean power in the bands of the event, from some time before it.
+    run : Run
+        When it was above the threshold, in frames of `power`.
+    gap : int
+        Number of frames whose mean is compared, at least 1.
+    complete : bool
+        Whether the recording ends with the last frame. What follows is then taken to be as before the event.
+
+    Returns
+    -------
+    int or None
+        Number of the first frame after the event; None if it lasts longer than `power`.
+    """
+    power = np.asarray(power, dtype=np.float64)
+    check_range("gap", gap, 1)
+    if not 0 < run.begin <= run.last < power.size:
+        raise ValueError(f"run must lie inside the {power.size} frames of power, with one before it, got {run}")
+    before = float(np.median(_moving_mean(power[: run.begin], min(gap, run.begin))))
+    after = power[run.last + 1 :]
+    if complete:
+        after = np.concatenate([after, np.full(gap, before)])
+    if after.size < gap:
+        return None
+    means = _moving_mean(after, gap)
+    # The loudest so far, from the beginning of the event on; its square root times that of `before` is half of the way.
+    begun = _moving_mean(power[run.begin : run.last + gap], gap).max(initial=0.0)
+    loudest = np.maximum.accumulate(np.maximum(means, begun))
+    (quiet,) = np.nonzero(means < np.maximum(np.sqrt(before * loudest), before * 10 ** (END_MARGIN / 10)))
+    return run.last + 1 + int(quiet[0]) if quiet.size else None
+
+
+def match(
+    found: npt.ArrayLike, truth: npt.ArrayLike, *, tolerance: float
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which events are calls, and which calls were found, given when both began.
+
+    Parameters
+    ----------
+    found, truth : array_like, shape (event,) and (call,)
+        Starts of events and of calls, in seconds and increasing order.
+    tolerance : float
+        An event and a call are the same if they begin at most so many seconds apart.
+
+    Returns
+    -------
+    correct : ndarray, shape (event,)
+        Whether each event is a call. Its mean is the precision.
+    recalled : ndarray, shape (call,)
+        Whether each call was found. Its mean is the recall.
+
+    Notes
+    -----
+    Each call is found at most once, and each event is at most one call: in the order of time, each takes the first that
+    is left, which leaves as few as possible without a partner.
+
+    Examples
+    --------
+    >>> correct, recalled = match([1.0, 1.1, 5.0], [1.02, 3.0], tolerance=0.2)
+    >>> correct.tolist(), recalled.tolist()
+    ([True, False, False], [True, False])
+    """
+    check_range("tolerance", tolerance, 0)
+    events, calls = (np.asarray(times, dtype=np.float64) for times in (found, truth))
+    for name, times in {"found": events, "truth": calls}.items():
+        if times.ndim != 1 or not (np.diff(times) >= 0).all():
+            raise ValueError(f"{name} must be increasing times of shape (event,), got {times}")
+    correct, recalled = np.zeros(events.size, dtype=bool), np.zeros(calls.size, dtype=bool)
+    i = j = 0
+    while i < events.size and j < calls.size:
+        if abs(events[i] - calls[j]) <= tolerance:
+            correct[i] = recalled[j] = True
+            i, j = i + 1, j + 1
+        elif events[i] < calls[j]:
+            i += 1
+        else:
+            j += 1
+    return correct, recalled
+
+
+def _moving_mean(values: FloatArray, width: int) -> FloatArray:
+    """Mean of each window of so many values that lies inside."""
+    total = np.cumsum(np.concatenate([[0.0], values]))
+    return (total[width:] - total[:-width]) / width

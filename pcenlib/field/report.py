@@ -1,0 +1,352 @@
+"""What one looks at after a search: a picture of each event, and a page for each folder of recordings.
+
+A page is one file: pictures and sounds are inside, nothing is fetched from anywhere.
+"""
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.dates
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.novelty import max_pooled_pcen, pcen
+from pcenlib.core.recordings import info, waveform
+from pcenlib.core.spectrogram import read_spectrogram
+from pcenlib.field.search import Detector
+from pcenlib.field.survey import Survey
+from pcenlib.field.tables import Detection
+from pcenlib.jobs.files import write_whole
+from pcenlib.show import plots
+from pcenlib.show.players import RATES, player
+
+__all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures"]
+
+
+# In time scales T of the setting: what a picture shows before and after an event, and what the background needs before.
+AROUND_PERIODS = 5
+WARMUP_PERIODS = 10
+
+# Events on a page, and seconds of sound before and after each.
+STRONGEST = 10
+SOUND_AROUND = 0.5
+
+# The first day of a sequence without dates: long before the first recorder.
+NO_DATE = datetime(1000, 1, 1)
+
+STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff }
+body { margin: 0 auto; padding: 1rem; max-width: 48rem }
+h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere }
+figure { margin: 1rem 0 }
+figcaption { color: #444; font-size: .9rem }
+img { max-width: 100%; height: auto }
+audio { width: 100%; max-width: 30rem }
+.scroll { overflow-x: auto }
+table { border-collapse: collapse }
+th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd }
+td { overflow-wrap: anywhere }
+"""
+
+
+def strongest_events(rows: Sequence[Detection], n: int | None) -> list[int]:
+    """Numbers of the events with the largest scores, in the order of the table; of all events if n is None.
+
+    Parameters
+    ----------
+    rows : sequence of Detection
+        Events.
+    n : int, optional
+        How many.
+
+    Returns
+    -------
+    list of int
+        From 0.
+    """
+    ranked = sorted(range(len(rows)), key=lambda number: -rows[number]["score"])
+    return sorted(ranked[:n])
+
+
+def figure_of_event(row: Detection, detector: Detector) -> npt.NDArray[np.object_]:
+    """Spectrogram, PCEN and detection function of a recording around an event.
+
+    Parameters
+    ----------
+    row : Detection
+        The event.
+    detector : Detector
+        What found it.
+
+    Returns
+    -------
+    ndarray of Axes, shape (3,)
+
+    Notes
+    -----
+    The detection function is that of the stretch shown, with a lead that is not, in which its background forgets where
+    it started.
+    """
+    setting = detector.setting
+    around = AROUND_PERIODS * setting.period
+    first = max(0, int((row["start"] - around) / setting.hop))
+    lead = min(first, int(WARMUP_PERIODS * setting.period / setting.hop))
+    last = int((row["end"] + around) / setting.hop)
+    E = read_spectrogram(row["file"], setting, channel=detector.channel, first=first - lead, last=last)
+    name = Path(row["file"]).name
+    when = f", {row['time']}" if row["time"] else ""
+    return plots.event_panels(
+        E[:, lead:],
+        pcen(E, s=setting.s)[:, lead:],
+        max_pooled_pcen(E, s=setting.s)[lead:],
+        setting,
+        offset=first * setting.hop,
+        event=row,
+        threshold=detector.threshold,
+        title=f"{name}{when}",
+    )
+
+
+def write_figures(found: Survey, detector: Detector, folder: Path, *, strongest: int | None = None) -> None:
+    """A picture of each event, or of the strongest ones, as PNG files named by the number of the event in the table.
+
+    Parameters
+    ----------
+    found : Survey
+        The events.
+    detector : Detector
+        What found them.
+    folder : path
+        Made if it is not there. Pictures of an earlier search are removed.
+    strongest : int, optional
+        How many; by default, all.
+    """
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("event-*.png"):
+        old.unlink()
+    for number in strongest_events(found.rows, strongest):
+        write_whole(folder / f"event-{number + 1:05d}.png", _png(figure_of_event, found.rows[number], detector))
+
+
+def events_by_hour(
+    rows: Sequence[Detection], recordings: dict[str, dict[str, Any]]
+) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """Number of events in each hour of each day.
+
+    Parameters
+    ----------
+    rows : sequence of Detection
+        Events.
+    recordings : dict of str to dict
+        The recordings, as in `Survey`.
+
+    Returns
+    -------
+    counts : ndarray, shape (day, 24)
+        NaN where nothing was recorded.
+    days : list of str
+        Dates, as the recorder's clock tells them. If one of the recordings tells no time, hours and days are counted
+        from the start of the first, as if all followed one another.
+    """
+    starts = _starts(recordings)
+    recorded: dict[tuple[str, int], int] = {}
+    for name, recording in recordings.items():
+        hour = starts[name].replace(minute=0, second=0, microsecond=0)
+        while hour < starts[name] + timedelta(seconds=recording["duration"]):
+            recorded[_day(hour), hour.hour] = 0
+            hour += timedelta(hours=1)
+    for row in rows:
+        time = starts[row["file"]] + timedelta(seconds=row["start"])
+        recorded[_day(time), time.hour] = recorded.get((_day(time), time.hour), 0) + 1
+    days = sorted({day for day, _ in recorded})
+    counts = np.full((len(days), 24), np.nan)
+    for (day, hour_of_day), count in recorded.items():
+        counts[days.index(day), hour_of_day] = count
+    return counts, days
+
+
+def report(found: Survey, detector: Detector, files: Sequence[str]) -> str:
+    """A page on the recordings of a folder: when events came, how loud the background was, and the strongest events.
+
+    Parameters
+    ----------
+    found : Survey
+        The events, with noise levels.
+    detector : Detector
+        What found them.
+    files : sequence of str
+        The recordings that the page is about.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Notes
+    -----
+    All sounds of a page are played with the same gain, so that a faint one is faint.
+    """
+    rows = [row for row in found.rows if row["file"] in files]
+    recordings = {name: recording for name, recording in found.recordings.items() if name in files}
+    failures = {name: reason for name, reason in found.failures.items() if name in files}
+    folder = Path(files[0]).parent.absolute().name or "recordings"
+    part = Survey(rows, recordings, failures)
+    body = [f"<h1>Detections in {html.escape(folder)}</h1>", _summary(part, detector)]
+    if recordings:
+        body += [_hours_figure(part), _levels_figure(part, detector)]
+    if rows:
+        body += ["<h2>Strongest events</h2>", *_strongest(rows, detector)]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Detections in {html.escape(folder)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _summary(found: Survey, detector: Detector) -> str:
+    from pcenlib.core.version import __version__
+
+    setting = detector.setting
+    clocks = sorted({recording["clock"] or "no time in file or name" for recording in found.recordings.values()})
+    facts = {
+        "Recordings": f"{len(found.recordings)}, together {found.hours:.2f} hours",
+        "Events": f"{len(found.rows)}, {len(found.rows) / found.hours:.1f} an hour" if found.hours else "0",
+        "Threshold": f"{detector.threshold:g} of max-pooled PCEN",
+        "Bands": f"{setting.n_bands} from {setting.fmin:.0f} to {setting.fmax:.0f} Hz",
+        "Time scale": f"{1000 * setting.period:.0f} ms (s = {setting.s:g})",
+        "Gap": f"events closer than {1000 * detector.gap:.0f} ms are one",
+        "Shortest": f"{1000 * detector.min_duration:.0f} ms" if detector.min_duration else "any",
+        "Channel": "mean of all" if detector.channel is None else f"{1 + detector.channel}",
+        "Clock": "; ".join(clocks),
+        "Found by": f"pcenlib {__version__}",
+        **{f"Not read: {Path(name).name}": reason for name, reason in found.failures.items()},
+    }
+    lines = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(value)}</td></tr>\n'
+        for name, value in facts.items()
+    )
+    return f'<div class="scroll"><table>\n{lines}</table></div>'
+
+
+def _hours_figure(found: Survey) -> str:
+    counts, days = events_by_hour(found.rows, found.recordings)
+    busiest = np.unravel_index(np.nanargmax(counts), counts.shape)
+    alt = (
+        f"Number of events in each hour of {len(days)} days. Most, {counts[busiest]:.0f}, on {days[busiest[0]]} "
+        f"between {busiest[1]} and {busiest[1] + 1} o'clock."
+    )
+    caption = "Events by hour and day, as the recorder's clock tells them; hatched where nothing was recorded."
+    if not _has_clocks(found.recordings):
+        caption = "Events by hour from the start of the first recording, as if all followed one another."
+    return _figure("When", _png(plots.timeline, counts, days), alt, caption)
+
+
+def _levels_figure(found: Survey, detector: Detector) -> str:
+    starts = _starts(found.recordings)
+    times, levels = [], []
+    for name, recording in found.recordings.items():
+        for second, level in recording["levels"]:
+            times.append(starts[name] + timedelta(seconds=second))
+            levels.append(level)
+        # A gap between recordings stays a gap.
+        times.append(starts[name] + timedelta(seconds=recording["duration"]))
+        levels.append(float("nan"))
+    setting = detector.setting
+    known = [level for level in levels if not np.isnan(level)] or [float("nan")]
+    alt = f"Noise level over time, between {min(known):.0f} and {max(known):.0f} dB relative to full scale."
+    caption = (
+        f"Noise level from {setting.fmin:.0f} to {setting.fmax:.0f} Hz, relative to full scale: median of eight "
+        "quarters of a second at the start of each minute."
+    )
+
+    def draw() -> Any:
+        ax = plots.curves(
+            np.array(times, dtype="datetime64[ms]"), {"": levels}, xlabel="", ylabel="noise level (dB)", marker="."
+        )
+        ax.set_ylim(min(known) - 3, max(known) + 3)  # so that a steady noise looks steady
+        if _has_clocks(found.recordings):
+            # Hours, and the date where a day begins.
+            locator = ax.xaxis.get_major_locator()
+            ax.xaxis.set_major_formatter(mpl.dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        else:
+            ax.set_xlabel("time from the start of the first recording")
+            ax.xaxis.set_major_formatter(mpl.dates.DateFormatter("%H:%M"))  # type: ignore[no-untyped-call]
+        return ax
+
+    return _figure("How loud", _png(draw), alt, caption)
+
+
+def _strongest(rows: Sequence[Detection], detector: Detector) -> list[str]:
+    chosen = sorted((rows[i] for i in strongest_events(rows, STRONGEST)), key=lambda row: -row["score"])
+    sounds = [_sound(row, detector) for row in chosen]
+    loudest = max(float(np.abs(x).max()) for x, _ in sounds)
+    gain = -20 * np.log10(max(loudest, 1e-6)) - 1
+    sections = []
+    for row, (x, sr) in zip(chosen, sounds, strict=True):
+        name = Path(row["file"]).name
+        place = f"{row['start']:.2f} s in {name}"
+        facts = (
+            f"{row['end'] - row['start']:.2f} s long, {row['low']:.0f} to {row['high']:.0f} Hz, "
+            f"{row['contrast']:.1f} dB above the background" + (f", {row['time']}" if row["time"] else "")
+        )
+        picture = _png(figure_of_event, row, detector)
+        alt = f"Spectrogram, PCEN and detection function around {place}; the event is marked."
+        sound = player(x, sr, f"The event at {place}", gain=gain)._repr_html_()
+        sections.append(_figure(place, picture, alt, facts, heading="h3") + sound)
+    caption = (
+        f"<p>All sounds are played {gain:+.0f} dB louder than recorded, so that the loudest is as loud as can be.</p>"
+    )
+    return [caption, *sections]
+
+
+def _sound(row: Detection, detector: Detector) -> tuple[npt.NDArray[np.float64], int]:
+    """What an event sounds like, at a rate that MP3 knows."""
+    limit = max(RATES[0], min(24000, info(row["file"]).sr))
+    sr = max(rate for rate in RATES if rate <= limit)
+    first, last = (round(max(0.0, time) * sr) for time in (row["start"] - SOUND_AROUND, row["end"] + SOUND_AROUND))
+    return waveform(row["file"], sr, channel=detector.channel, first=first, last=last), sr
+
+
+def _png(draw: Any, *arguments: Any) -> bytes:
+    """A figure as PNG, in the style of the book."""
+    with mpl.rc_context(), io.BytesIO() as buffer:
+        plots.use_style()
+        drawn = np.ravel(draw(*arguments))[0].figure
+        drawn.savefig(buffer, format="png", dpi=100)
+        plt.close(drawn)
+        return buffer.getvalue()
+
+
+def _figure(title: str, png: bytes, alt: str, caption: str, *, heading: str = "h2") -> str:
+    source = base64.b64encode(png).decode()
+    return (
+        f"<{heading}>{html.escape(title)}</{heading}>\n"
+        f'<figure><img src="data:image/png;base64,{source}" alt="{html.escape(alt)}">'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+
+
+def _has_clocks(recordings: dict[str, dict[str, Any]]) -> bool:
+    return all(recording["time"] for recording in recordings.values())
+
+
+def _starts(recordings: dict[str, dict[str, Any]]) -> dict[str, datetime]:
+    """When each recording began on the recorder's clock, or in the sequence of all if one tells no time."""
+    if _has_clocks(recordings):
+        return {name: datetime.fromisoformat(one["time"]).replace(tzinfo=None) for name, one in recordings.items()}
+    first = min(one["file_start"] for one in recordings.values())
+    return {name: NO_DATE + timedelta(seconds=one["file_start"] - first) for name, one in recordings.items()}
+
+
+def _day(time: datetime) -> str:
+    """Date of a time, or number of a day in a sequence without dates."""
+    return f"day {time.day}" if time.year == NO_DATE.year else time.date().isoformat()

@@ -1,0 +1,212 @@
+"""Events in recordings of one's own: a threshold on max-pooled PCEN, over one file or over folders of them.
+
+A recording is read once, in constant memory, for the values above the threshold; then each event is read again, with
+a short stretch around it, for its end and its bands, as `events` defines them. All times follow from the time
+scale T of the setting (`Setting.period`): runs above the threshold are joined within T, the background before an event
+is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames of a recording are not searched, while
+its background settles.
+"""
+
+import itertools
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.checks import check_range
+from pcenlib.core.novelty import background
+from pcenlib.core.recordings import info, missing_bytes
+from pcenlib.core.setting import Setting
+from pcenlib.core.spectrogram import read_spectrogram
+from pcenlib.core.streaming import DetectionFunctions, detection_blocks
+from pcenlib.field.events import Event, Run, end_of_event, peak_bands, runs, settled
+
+__all__ = ["Detector", "detect_events"]
+
+
+# In time scales T of the setting: how much before an event is its background, and how long an event may be.
+LEAD_PERIODS = 10
+LONGEST_PERIODS = 50
+
+# Frames that are in memory at once when an event is read again.
+FRAMES_PER_STRETCH = 4096
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector:
+    """What is looked for: the paper's detector and how its values become events.
+
+    Parameters
+    ----------
+    setting : Setting
+        Window, hop, bands and time scale.
+    threshold : float
+        Values of max-pooled PCEN above it make an event; positive.
+    min_gap : float, optional
+        Events closer than this, in seconds, are one; by default, the time scale T of the setting.
+    min_duration : float
+        Events shorter than this, in seconds, are dropped.
+    channel : int, optional
+        Number of the channel, from 0; by default, the mean of all.
+    """
+
+    setting: Setting
+    threshold: float
+    min_gap: float | None = None
+    min_duration: float = 0.0
+    channel: int | None = None
+
+    def __post_init__(self) -> None:
+        check_range("threshold", self.threshold, 0, open_low=True)
+        if self.min_gap is not None:
+            check_range("min_gap", self.min_gap, 0)
+        check_range("min_duration", self.min_duration, 0)
+        if self.channel is not None and (
+            isinstance(self.channel, bool) or not isinstance(self.channel, int) or self.channel < 0
+        ):
+            raise ValueError(f"channel must be a channel's number from 0, or None for the mean, got {self.channel!r}")
+
+    @property
+    def gap(self) -> float:
+        """Seconds below which two events are one, `min_gap` or by default T."""
+        return self.setting.period if self.min_gap is None else self.min_gap
+
+    @property
+    def gap_frames(self) -> int:
+        """So many frames below the threshold end a run; at least one."""
+        return max(1, math.ceil(self.gap / self.setting.hop))
+
+    @property
+    def max_duration(self) -> float:
+        """Longest event, 50 T, in seconds."""
+        return LONGEST_PERIODS * self.setting.period
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Everything that a table depends on, for its columns, from the setting's fields to the detector's own."""
+        from pcenlib.core.version import __version__
+
+        return {
+            "threshold": round(self.threshold, 6),
+            "min_gap": round(self.gap, 6),
+            "min_duration": self.min_duration,
+            "max_duration": round(self.max_duration, 6),
+            "channel": "mean" if self.channel is None else self.channel,
+            **asdict(self.setting),
+            "pcenlib": __version__,
+        }
+
+
+# One recording
+
+
+def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512, show: bool = False) -> list[Event]:
+    """Events of one recording.
+
+    Parameters
+    ----------
+    path : path
+        A file that soundfile reads.
+    detector : Detector
+        What is looked for.
+    block_frames : int
+        Number of frames in memory at once. It changes none of the events.
+    show : bool
+        Whether to show on the standard error how far it is, and the time left.
+
+    Returns
+    -------
+    list of Event
+        By increasing start.
+    """
+    setting = detector.setting
+    shape = info(path)
+    missing = missing_bytes(path)
+    if missing:
+        raise OSError(
+            f"{os.fspath(path)} is cut off: {missing} bytes of sound that it states are missing. To search what is "
+            "there, save it anew with an audio editor"
+        )
+    highest = setting.frequencies[-1]
+    if highest > shape.sr / 2:
+        raise ValueError(
+            f"{os.fspath(path)} holds {shape.sr} samples per second, hence nothing above {shape.sr / 2:g} Hz, but the "
+            f"highest band is at {highest:.0f} Hz: restrict the bands"
+        )
+    if detector.channel is not None and detector.channel >= shape.n_channels:
+        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, hence none of number {detector.channel}")
+    hop = setting.hop
+    longest = math.ceil(detector.max_duration / hop)
+    blocks = detection_blocks(path, setting, channel=detector.channel, block_frames=block_frames)
+    sizes: list[int] = []
+    values = settled(_watched(blocks, sizes, hop, shape.duration if show else None), s=setting.s)
+    above = list(runs(values, detector.threshold, gap=detector.gap_frames, longest=longest))
+    n_frames, events = sum(sizes), []
+    for one, following in itertools.zip_longest(above, above[1:]):
+        limit = min(one.begin + longest, following.begin if following else n_frames)
+        events.append(_described(path, detector, one, limit, n_frames))
+    return [event for event in events if event.end - event.start >= detector.min_duration]
+
+
+def _watched(
+    blocks: Iterable[DetectionFunctions], sizes: list[int], hop: float, duration: float | None
+) -> Iterator[npt.NDArray[np.floating]]:
+    """Max-pooled PCEN of each block; its size goes to a list and, given a duration, to a bar of progress."""
+    from tqdm import tqdm
+
+    form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s [{elapsed}<{remaining}]"
+    with tqdm(total=duration, disable=duration is None, bar_format=form, file=sys.stderr) as bar:
+        for block in blocks:
+            values = block.max_pooled_pcen
+            sizes.append(values.size)
+            bar.update(values.size * hop)
+            yield values
+
+
+def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames: int) -> Event:
+    """The event that a run of frames above the threshold belongs to, from the recording around it.
+
+    It ends at frame number `limit` at the latest; the recording has `n_frames`.
+    """
+    setting = detector.setting
+    gap = detector.gap_frames
+
+    def read(first: int, last: int) -> npt.NDArray[np.float64]:
+        return read_spectrogram(path, setting, channel=detector.channel, first=first, last=last)
+
+    lead = math.ceil(LEAD_PERIODS * setting.period / setting.hop)
+
+    E = read(max(0, run.peak - lead), run.peak + 1)
+    bands = peak_bands(E[:, -1] / background(E, s=setting.s)[:, -1])
+
+    first = max(0, run.begin - lead)
+    inside = Run(run.begin - first, run.last - first, run.peak - first, run.score)
+    power, stop, ahead, end = np.empty(0), first, gap, None
+    while end is None and stop < min(n_frames, limit + gap):
+        reach = min(n_frames, max(stop, run.last + 1) + ahead)
+        power = np.concatenate([power, _power(read, stop, reach, bands)])
+        end = end_of_event(power, inside, gap=gap, complete=reach == n_frames)
+        stop, ahead = reach, 2 * ahead
+    last = limit if end is None else min(limit, first + end)
+    low, high = setting.band_edges[[bands.start, bands.stop - 1], [0, 1]]
+
+    def time(frame: int) -> float:
+        return (frame * setting.hop_length + setting.win_length / 2) / setting.sr
+
+    return Event(time(run.begin), time(last), time(run.peak), float(low), float(high), run.score)
+
+
+def _power(
+    read: Callable[[int, int], npt.NDArray[np.float64]], first: int, last: int, bands: slice
+) -> npt.NDArray[np.float64]:
+    """Mean power in some bands of each frame, a stretch at a time."""
+    borders = [*range(first, last, FRAMES_PER_STRETCH), last]
+    pieces = (read(begin, end) for begin, end in itertools.pairwise(borders))
+    return np.concatenate([np.mean(E[bands] ** 2, axis=0) for E in pieces])

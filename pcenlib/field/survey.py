@@ -1,0 +1,233 @@
+"""Events in many recordings: which files, in parallel and through interruptions, and as one table."""
+
+import functools
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pcenlib.core.recordings import info
+from pcenlib.core.setting import Setting
+from pcenlib.field.clocks import Clock, read_clock
+from pcenlib.field.events import contrast
+from pcenlib.field.levels import noise_levels
+from pcenlib.field.search import Detector, detect_events
+from pcenlib.field.tables import Detection
+from pcenlib.jobs.run import Outcome, run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Survey", "detect", "find_recordings", "survey"]
+
+AnyPath = str | os.PathLike[str]
+
+
+EXTENSIONS = {
+    ".aif", ".aifc", ".aiff", ".au", ".caf", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".rf64", ".w64", ".wav",
+}  # fmt: skip
+
+
+def detect(
+    path: AnyPath,
+    setting: Setting,
+    *,
+    threshold: float,
+    min_gap: float | None = None,
+    min_duration: float = 0.0,
+    channel: int | None = None,
+    jobs: int | None = 1,
+) -> "pd.DataFrame":
+    """Events in a recording, or in all recordings of a folder, as a table.
+
+    Parameters
+    ----------
+    path : path
+        A file that soundfile reads, of any length, or a folder, which is searched with all folders in it.
+    setting : Setting
+        Window, hop, bands and time scale: `NIGHTHAWK`, `RIGHT_WHALE`, or one of your own.
+    threshold : float
+        Values of max-pooled PCEN above it make an event. The resting value is about 1.2 to 1.7; `calibrate_threshold`
+        finds a threshold for a rate of false alarms.
+    min_gap, min_duration, channel
+        As for `Detector`.
+    jobs : int, optional
+        Number of processes for a folder; None is one for each core.
+
+    Returns
+    -------
+    DataFrame
+        One row for each event, with the columns of `tables.Detection`: `file`, `start`, `end`, `peak` (seconds),
+        `low`, `high` (hertz), `score`, `contrast` (decibels, 20 log10 E/M at the peak), and the absolute `time` where
+        the recording tells it, with what it rests on in `clock`.
+
+    Notes
+    -----
+    A file that cannot be read is an error; in a folder, it is a warning that names it, and the others are in the table.
+
+    Examples
+    --------
+    >>> import pcenlib
+    >>> table = pcenlib.detect("night.wav", pcenlib.NIGHTHAWK, threshold=2.5)  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    detector = Detector(
+        setting=setting, threshold=threshold, min_gap=min_gap, min_duration=min_duration, channel=channel
+    )
+    found = survey([path], detector, jobs=jobs, progress=False)
+    if found.failures:
+        if not Path(path).is_dir():
+            raise ValueError(next(iter(found.failures.values())))
+        told = "; ".join(f"{name}: {reason}" for name, reason in found.failures.items())
+        warnings.warn(f"{len(found.failures)} recordings could not be read: {told}", stacklevel=2)
+    return pd.DataFrame(found.rows, columns=list(Detection.__annotations__))
+
+
+# Many recordings
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found in many recordings.
+
+    Parameters
+    ----------
+    rows : list of Detection
+        The events, in the order of the recordings.
+    recordings : dict of str to dict
+        For each recording that could be read: its `duration` in seconds, where it starts in the sequence of all
+        (`file_start`), its `time` and `clock` as in the rows, and its noise `levels` if they were asked for.
+    failures : dict of str to str
+        Why the other recordings could not be read.
+    """
+
+    rows: list[Detection]
+    recordings: dict[str, dict[str, Any]]
+    failures: dict[str, str]
+
+    @property
+    def hours(self) -> float:
+        """Duration of all recordings that could be read."""
+        return sum(recording["duration"] for recording in self.recordings.values()) / 3600
+
+    def __str__(self) -> str:
+        n_files, n_failures = len(self.recordings), len(self.failures)
+        return "\n".join(
+            [f"{n_files} files, {self.hours:.2f} hours, {len(self.rows)} events, {n_failures} failures"]
+            + [f"  {name}: {reason}" for name, reason in self.failures.items()]
+        )
+
+
+def survey(
+    paths: Iterable[AnyPath],
+    detector: Detector,
+    *,
+    jobs: int | None = None,
+    checkpoint: AnyPath | None = None,
+    progress: bool = True,
+    levels: bool = False,
+) -> Survey:
+    """Events in many recordings, in parallel and through interruptions.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+        Files and folders, as for `find_recordings`.
+    detector : Detector
+        What is looked for.
+    jobs : int, optional
+        Number of processes; by default, one for each core.
+    checkpoint : path, optional
+        File that keeps the events of each finished recording, as for `jobs.run.run`.
+    progress : bool
+        Whether to show progress and the time left on the standard error.
+    levels : bool
+        Whether to measure the noise level over time.
+
+    Returns
+    -------
+    Survey
+    """
+    files = [os.fspath(path) for path in find_recordings(paths)]
+    alone = len(files) == 1  # then progress is that within the file
+    outcome: Outcome[dict[str, Any]] = run(
+        functools.partial(_survey_one, detector=detector, levels=levels, show=progress and alone),
+        files,
+        jobs=jobs,
+        checkpoint=checkpoint,
+        job=json.dumps({**detector.parameters, "levels": levels}),
+        progress=progress and not alone,
+    )
+    rows: list[Detection] = []
+    recordings = {}
+    file_start = 0.0
+    for name, result in outcome.results.items():
+        for event in result.pop("events"):
+            row: dict[str, Any] = {"file": name, "file_start": file_start, "clock": result["clock"], **event}
+            rows.append(Detection(**{key: row[key] for key in Detection.__annotations__}))  # type: ignore[typeddict-item]
+        recordings[name] = {**result, "file_start": file_start}
+        file_start += result["duration"]
+    return Survey(rows, recordings, dict(outcome.failures))
+
+
+def find_recordings(paths: Iterable[AnyPath]) -> list[Path]:
+    """Recordings among files and folders.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+        A file is taken as it is; a folder stands for all files in it, and in the folders in it, that have the extension
+        of a format that soundfile reads, sorted. Names that start with a dot are passed over.
+
+    Returns
+    -------
+    list of Path
+        Each once.
+    """
+    found: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file or folder {path}")
+        inside = [path]
+        if path.is_dir():
+            inside = sorted(one for one in path.rglob("*") if _is_recording(one.relative_to(path)) and one.is_file())
+            if not inside:
+                raise ValueError(
+                    f"folder {path} holds no recording: no file that ends in {', '.join(sorted(EXTENSIONS))}"
+                )
+        for one in inside:
+            found.setdefault(one.resolve(), one)
+    if not found:
+        raise ValueError("paths must hold at least one file or folder")
+    return list(found.values())
+
+
+def _is_recording(path: Path) -> bool:
+    return path.suffix.lower() in EXTENSIONS and not any(part.startswith(".") for part in path.parts)
+
+
+def _survey_one(path: str, *, detector: Detector, levels: bool, show: bool) -> dict[str, Any]:
+    """What a worker does: all that is wanted of one recording, as JSON can hold it."""
+    events = detect_events(path, detector, show=show)
+    clock = read_clock(path)
+    duration = info(path).duration
+    return {
+        "duration": duration,
+        "time": clock.at(0) if clock else "",
+        "clock": _clock_in_words(clock),
+        "levels": noise_levels(path, detector, duration) if levels else [],
+        "events": [
+            {**asdict(event), "contrast": contrast(event.score), "time": clock.at(event.start) if clock else ""}
+            for event in events
+        ],
+    }
+
+
+def _clock_in_words(clock: Clock | None) -> str:
+    if clock is None:
+        return ""
+    return f"{clock.zone}, from {clock.source}" + (f"; {clock.conflict}" if clock.conflict else "")

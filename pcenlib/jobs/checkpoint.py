@@ -1,0 +1,91 @@
+"""A file that keeps the results of a long run, so that a run that was killed goes on where it was.
+
+Its first line says what is computed, each further line holds the name and the result of one item, as JSON. Lines are
+only ever added, and are on the disk before the run goes on; a line that a kill cut off is dropped.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["journal"]
+
+
+@contextlib.contextmanager
+def journal(
+    path: str | os.PathLike[str] | None, header: dict[str, str]
+) -> Iterator[tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]]]]:
+    """What a checkpoint holds, and a function that adds results and returns them as they will be read.
+
+    Parameters
+    ----------
+    path : path or None
+        The file; without one, nothing is kept.
+    header : dict of str to str
+        What is computed. A file with another header is refused.
+
+    Yields
+    ------
+    results : dict
+        Result of each item that the file already holds, by name.
+    keep : callable
+        Takes a dict of results by name, and returns when they are safe on the disk.
+    """
+    if path is None:
+        yield {}, lambda results: results
+        return
+    import fcntl
+
+    from pcenlib.core.version import __version__
+
+    first = json.dumps({"pcenlib": __version__, **header}).encode() + b"\n"
+    with Path(path).open("a+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not inherited by workers, gone with this process
+        except (BlockingIOError, PermissionError) as error:
+            raise OSError(f"checkpoint {path} is in use by another process") from error
+        results, end = _read(file, first, path)
+        file.truncate(end)
+
+        def keep(results: dict[str, Any]) -> dict[str, Any]:
+            try:
+                lines = [json.dumps({"name": name, "result": result}) for name, result in results.items()]
+            except TypeError as error:
+                raise TypeError(f"function must return what JSON can hold, for the checkpoint: {error}") from error
+            _write(file, "".join(f"{line}\n" for line in lines).encode())
+            return {name: json.loads(line)["result"] for name, line in zip(results, lines, strict=True)}
+
+        if end == 0:
+            _write(file, first)
+        yield results, keep
+
+
+def _read(file: BinaryIO, first: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
+    """Results in a checkpoint, and where its last whole line ends: a kill may have cut off what follows."""
+    file.seek(0)
+    line = file.readline()
+    if line != first:
+        if first.startswith(line):
+            return {}, 0
+        raise ValueError(
+            f"checkpoint {path} belongs to another job, or is no checkpoint: it starts with {line[:300]!r}, "
+            f"this job's with {first!r}; name another file, or remove this one"
+        )
+    results, end = {}, len(line)
+    for line in file:
+        try:
+            entry = json.loads(line) if line.endswith(b"\n") else {}
+            results[entry["name"]] = entry["result"]
+        except (ValueError, KeyError, TypeError):
+            break
+        end += len(line)
+    return results, end
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())

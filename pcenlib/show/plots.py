@@ -1,0 +1,649 @@
+"""Every figure of the book. Functions take data, draw, and return axes; they compute nothing.
+
+A detector has the same colour in every figure, in a palette that colour-blind readers can tell apart (Okabe and Ito,
+2008), and its own line style, so that the figures also work in print.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import offset_copy
+
+from pcenlib.core.evaluation import format_mtbfa
+from pcenlib.core.setting import Setting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "curves",
+    "dots",
+    "event_panels",
+    "factor_dots",
+    "frames",
+    "gallery",
+    "heatmap",
+    "image",
+    "mark",
+    "mtbfa_curves",
+    "reference_lines",
+    "stacked_bars",
+    "timeline",
+    "use_style",
+]
+
+
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "averaged flux": {"color": "#E69F00", "linestyle": "--"},
+    "max-pooled flux": {"color": "#0072B2", "linestyle": "-."},
+    "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
+    "slower PCEN": {"color": "#CC79A7", "linestyle": (0, (4, 1))},
+    "after suppression": {"color": "#8C6D1F", "linestyle": (0, (1, 1))},
+    "in the whale's bands": {"color": "#56B4E9", "linestyle": "-."},
+    "along rising lines": {"color": "#000000", "linestyle": "-"},
+    "log magnitude": {"color": "#009E73", "linestyle": "-"},
+    "chance": {"color": "0.35", "linestyle": ":"},
+}
+"""Colour and line of each detector and representation, wherever it appears."""
+
+NAMES = {
+    "averaged_flux": "averaged flux",
+    "max_pooled_flux": "max-pooled flux",
+    "max_pooled_pcen": "max-pooled PCEN",
+}
+"""What figures call the fields of `streaming.DetectionFunctions`."""
+
+TIMES = {
+    "1 ms": 1e-3,
+    "10 ms": 1e-2,
+    "0.1 s": 0.1,
+    "1 s": 1.0,
+    "10 s": 10.0,
+    "1 min": 60.0,
+    "10 min": 600.0,
+    "1 h": 3600.0,
+    "10 h": 36000.0,
+    "100 h": 360000.0,
+}
+"""Labels of a logarithmic axis of times, and seconds."""
+
+CYCLE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+
+
+def use_style() -> None:
+    """Set matplotlib up for the book. Called once, beside a notebook's imports."""
+    mpl.rcParams.update(
+        {
+            "axes.grid": True,
+            "axes.prop_cycle": cycler(color=CYCLE),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
+            "figure.dpi": 130,
+            "figure.facecolor": "white",
+            "figure.figsize": (7.2, 3.6),
+            "font.size": 10,
+            "grid.alpha": 0.3,
+            "image.cmap": "magma",
+            "legend.frameon": False,
+            "savefig.facecolor": "white",
+        }
+    )
+
+
+def curves(
+    x: npt.ArrayLike,
+    ys: Mapping[str, npt.ArrayLike],
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str = "",
+    marker: str = "",
+    linestyle: str | None = None,
+    intervals: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]] | None = None,
+    ax: Axes | None = None,
+    **scales: Any,
+) -> Axes:
+    """Several curves over one axis, with a legend.
+
+    Parameters
+    ----------
+    x : array_like
+        What all curves share.
+    ys : mapping of str to array_like
+        Label and values of each curve. Labels of `STYLES` bring their own colour.
+    xlabel, ylabel, title : str
+        Texts, with units.
+    marker : str
+        Matplotlib's marker for each value; none by default.
+    linestyle : str, optional
+        Matplotlib's line style for all curves; ``"none"`` leaves markers alone. By default that of the label.
+    intervals : mapping of str to (array_like, array_like), optional
+        Lower and upper ends of a shaded interval around the curve of the same label.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    **scales
+        Further properties of the axes: ``xscale="log"``, ``ylim=(0, 1)`` and so on.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    for label, y in ys.items():
+        style = {**STYLES.get(label, {}), **({"linestyle": linestyle} if linestyle else {})}
+        (line,) = ax.plot(x, np.asarray(y), label=label, marker=marker, **style)
+        if intervals and label in intervals:
+            low, high = intervals[label]
+            ax.fill_between(np.asarray(x), np.asarray(low), np.asarray(high), color=line.get_color(), alpha=0.2, lw=0)
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title, **scales)
+    if len(ys) > 1:
+        ax.legend()
+    return ax
+
+
+def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -> Axes:
+    """Thin labelled lines at known values: a chance level, a bound, a limit.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    levels : mapping of str to float
+        Label and value of each line.
+    axis : {"x", "y"}
+        The axis on which the values lie.
+
+    Returns
+    -------
+    Axes
+    """
+    for label, level in levels.items():
+        if axis == "y":
+            ax.axhline(level, color="0.35", linewidth=0.9, linestyle=":")
+            place, at = (1.0, level), ax.get_yaxis_transform()
+        else:
+            ax.axvline(level, color="0.35", linewidth=0.9, linestyle=":")
+            place, at = (level, 1.0), ax.get_xaxis_transform()
+        side = {"ha": "right", "va": "bottom"} if axis == "y" else {"ha": "right", "va": "top", "rotation": 90}
+        # Readable on a grid, and behind the data, so that it never hides a point.
+        ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5} if label else None
+        ax.annotate(label, place, xycoords=at, color="0.25", fontsize="small", bbox=ground, zorder=1.5, **side)
+    return ax
+
+
+def image(
+    values: npt.ArrayLike,
+    setting: Setting,
+    *,
+    label: str,
+    vmin: float,
+    vmax: float,
+    title: str = "",
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """A picture over time and frequency: a spectrogram, or PCEN.
+
+    Parameters
+    ----------
+    values : array_like, shape (band, frame)
+        What to show.
+    setting : Setting
+        Gives the times and frequencies.
+    label : str
+        Quantity and unit, beside the colour bar.
+    vmin, vmax : float
+        Values at the ends of the colour scale; the same for pictures that are to be compared.
+    title : str
+        Text above.
+    colorbar : bool
+        Whether to explain the colours here.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    values = np.asarray(values)
+    ax = ax or plt.figure().add_subplot()
+    mesh = ax.pcolormesh(
+        setting.times(values.shape[-1]), setting.frequencies / 1000, values, vmin=vmin, vmax=vmax, shading="nearest"
+    )
+    mesh.set_rasterized(True)
+    ax.set(xlabel="time (s)", ylabel="frequency (kHz)", title=title)
+    ax.grid(visible=False)
+    if colorbar:
+        ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
+    return ax
+
+
+def mark(ax: Axes, time: float, frequency: float, *, size: float = 7.0) -> Axes:
+    """A white dot with a dark rim, as in the paper's figure 1, at a place in a picture.
+
+    Parameters
+    ----------
+    ax : Axes
+        A picture drawn by `image`.
+    time, frequency : float
+        The place, in seconds and hertz.
+    size : float
+        Diameter of the dot, in points.
+
+    Returns
+    -------
+    Axes
+    """
+    ax.plot(time, frequency / 1000, "o", color="white", markeredgecolor="black", markersize=size)
+    return ax
+
+
+def gallery(
+    columns: Mapping[str, Sequence[npt.ArrayLike]],
+    rows: Sequence[str],
+    setting: Setting,
+    *,
+    limits: Mapping[str, tuple[float, float]],
+    peaks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    row_height: float = 1.5,
+) -> npt.NDArray[np.object_]:
+    """Rows of pictures in several representations side by side, as the paper's figure 1.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence of array_like
+        Title of each column, and its pictures from top to bottom.
+    rows : sequence of str
+        Name of each row.
+    setting : Setting
+        Gives the times and frequencies.
+    limits : mapping of str to (float, float)
+        Ends of the colour scale of each column.
+    peaks : mapping of str to sequence of (float, float), optional
+        Time and frequency of a dot in each picture.
+    row_height : float
+        Height of each row, in inches.
+
+    Returns
+    -------
+    ndarray of Axes, shape (row, column)
+    """
+    size = (7.2, 0.5 + row_height * len(rows))
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, sharex=True, sharey=True, squeeze=False)
+    for column, (title, pictures) in enumerate(columns.items()):
+        low, high = limits[title]
+        for row, picture in enumerate(pictures):
+            ax = image(picture, setting, label="", vmin=low, vmax=high, colorbar=False, ax=axes[row, column])
+            ax.set(xlabel="", ylabel="", title=title if row == 0 else "")
+            if peaks:
+                mark(ax, *peaks[title][row], size=min(7.0, 5 * row_height))
+    for ax, row_name in zip(axes[:, 0], rows, strict=True):
+        ax.set_ylabel(row_name)
+    figure.supxlabel("time (s)", fontsize="medium")
+    figure.supylabel("frequency (kHz)", fontsize="medium")
+    return axes
+
+
+def frames(
+    times: npt.ArrayLike, functions: Mapping[str, npt.ArrayLike], *, title: str = "", ylabel: str = "value"
+) -> npt.NDArray[np.object_]:
+    """Detection functions over time, one panel each, because their scales differ.
+
+    Parameters
+    ----------
+    times : array_like, shape (frame,)
+        Time of each frame, in seconds.
+    functions : mapping of str to array_like, shape (frame,)
+        Label and values of each detection function.
+    title : str
+        Text above.
+    ylabel : str
+        Quantity of all panels.
+
+    Returns
+    -------
+    ndarray of Axes, shape (function,)
+    """
+    figure, axes = plt.subplots(
+        len(functions), 1, figsize=(7.2, 1.4 * len(functions) + 0.6), sharex=True, squeeze=False
+    )
+    for ax, (label, values) in zip(axes[:, 0], functions.items(), strict=True):
+        ax.plot(times, np.asarray(values), color=STYLES.get(label, {}).get("color"))
+        ax.set_title(label, loc="left", fontsize="small")
+    axes[-1, 0].set_xlabel("time (s)")
+    figure.supylabel(ylabel, fontsize="medium")
+    figure.suptitle(title, fontsize="medium")
+    return axes[:, 0]
+
+
+def heatmap(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    values: npt.ArrayLike,
+    *,
+    xlabel: str,
+    ylabel: str,
+    label: str,
+    levels: Sequence[float] = (),
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """A quantity over two others, as colours and labelled contours.
+
+    Parameters
+    ----------
+    x, y : array_like
+        What the columns and the rows stand for.
+    values : array_like, shape (y, x)
+        What to show.
+    xlabel, ylabel, title : str
+        Texts, with units.
+    label : str
+        Quantity and unit, beside the colour bar.
+    levels : sequence of float
+        Values at which to draw a contour.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    mesh = ax.pcolormesh(np.asarray(x), np.asarray(y), np.asarray(values), shading="nearest")
+    mesh.set_rasterized(True)
+    if levels:
+        ax.clabel(ax.contour(np.asarray(x), np.asarray(y), np.asarray(values), levels=levels, colors="white"))
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    ax.grid(visible=False)
+    ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.01)
+    return ax
+
+
+def mtbfa_curves(
+    table: "pd.DataFrame",
+    *,
+    chance: float,
+    x: str = "distance",
+    xlabel: str = "distance (m)",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Mean time between false alarms at half recall against distance, as the paper's figures 2 and 3.
+
+    A group without a false alarm has no time. Where that is so for the median, an open triangle on the line of the
+    recordings' duration says that the time is probably longer; shading that would go on above the line ends there.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `over_groups`: for each distance and detector the `duration` of the recordings, the median
+        `mtbfa`, and its quartiles `mtbfa_low` and `mtbfa_high`, which are shaded.
+    chance : float
+        Mean time of a detector that knows nothing, in seconds, from `evaluation.chance_mtbfa`.
+    x : str
+        Column to draw against in place of the distance, such as the level of a noise.
+    xlabel, title : str
+        Texts, with units.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    duration = float(table["duration"].max())
+    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index=x, columns="detector")
+    median, low, high = (wide[name].clip(upper=duration) for name in ("mtbfa", "mtbfa_low", "mtbfa_high"))
+    labels = sorted(median.columns, key=[*STYLES, *median.columns].index)
+    ax = curves(
+        median.index,
+        {label: median[label] for label in labels},
+        xlabel=xlabel,
+        ylabel="MTBFA@50",
+        title=title,
+        intervals={label: (low[label], high[label]) for label in labels},
+        ax=ax,
+        yscale="log",
+    )
+    ax.yaxis.set_major_locator(FixedLocator(list(TIMES.values())))
+    ax.yaxis.set_major_formatter(FixedFormatter(list(TIMES)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+    censored = np.isinf(wide["mtbfa"][labels])
+    colors = [line.get_color() for line in ax.lines[-len(labels) :]]
+    for label, color in zip(labels, colors, strict=True):
+        ax.plot(median.index, median[label].mask(censored[label]), ".", color=color)
+    for place, row in censored.iterrows():
+        hidden = [color for color, is_censored in zip(colors, row, strict=True) if is_censored]
+        for k, color in enumerate(hidden):  # side by side
+            aside = 7 * (k - (len(hidden) - 1) / 2)
+            at = offset_copy(ax.transData, ax.get_figure(root=True), x=aside, units="points")
+            ax.plot(place, duration, "^", color=color, markerfacecolor="white", markersize=7, transform=at)
+
+    levels = {"chance": (chance, 0.0, "left")}
+    if np.isinf(table["mtbfa_high"]).any():
+        levels[f"no false alarm in {format_mtbfa(duration, duration)}"] = (duration, 1.0, "right")
+    for text, (level, end, side) in levels.items():
+        ax.axhline(level, color="0.35", linewidth=0.9, linestyle=":")
+        at = ax.get_yaxis_transform()
+        ax.annotate(f" {text}", (end, level), xycoords=at, ha=side, va="bottom", color="0.25", fontsize="small")
+    if len(labels) > 1:
+        ax.legend(bbox_to_anchor=(0, 0, 1, 0.94))  # below the upper text
+    return ax
+
+
+def stacked_bars(parts: Mapping[str, Mapping[str, float]], *, xlabel: str, ax: Axes | None = None) -> Axes:
+    """Horizontal bars made of parts: where a whole goes.
+
+    Parameters
+    ----------
+    parts : mapping of str to mapping of str to float
+        Name of each bar, from top to bottom, and its parts with their sizes.
+    xlabel : str
+        Quantity and unit.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    names = list(parts)
+    left = np.zeros(len(names))
+    for label in parts[names[0]]:
+        sizes = np.array([parts[name][label] for name in names])
+        ax.barh(names, sizes, left=left, label=label)
+        left += sizes
+    ax.invert_yaxis()
+    ax.set(xlabel=xlabel)
+    ax.legend(loc="lower right")
+    return ax
+
+
+def dots(
+    rows: Sequence[str],
+    series: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]],
+    *,
+    xlabel: str,
+    title: str = "",
+    ax: Axes | None = None,
+    **scales: Any,
+) -> Axes:
+    """Values with intervals, a row for each name: what each of many choices does.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        Names, from top to bottom.
+    series : mapping of str to (array_like, array_like, array_like)
+        Label of each series, and for each row its value and the lower and upper end of its interval. Series lie one
+        below the other within a row, each with its own colour, that of `STYLES` if it is there, and marker.
+    xlabel, title : str
+        Texts, with units.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    **scales
+        Further properties of the axes, as for `curves`.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or plt.figure().add_subplot()
+    places = np.arange(len(rows))
+    for k, (label, ends) in enumerate(series.items()):
+        middle, low, high = (np.asarray(end, dtype=float) for end in ends)
+        aside = 0.22 * (k - (len(series) - 1) / 2)
+        ax.errorbar(
+            middle,
+            places + aside,
+            xerr=[middle - low, high - middle],
+            fmt="os^Dv"[k % 5],
+            markersize=4,
+            lw=1,
+            label=label,
+            color=STYLES.get(label, {}).get("color"),
+        )
+    ax.set_yticks(places, labels=list(rows))
+    ax.set(xlabel=xlabel, title=title, ylim=(len(rows) - 0.5, -0.5), **scales)
+    if len(series) > 1:
+        ax.legend()
+    return ax
+
+
+def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 100.0)) -> list[Axes]:
+    """Factors in the mean time between false alarms, a row for each protocol and a panel for each distance.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `protocol_factors`: `median`, `min` and `max` for each protocol, distance and detector.
+    limits : (float, float)
+        What lies beyond them, as factors without limit do, is drawn at them.
+
+    Returns
+    -------
+    list of Axes
+    """
+    table = table.clip(*limits)
+    distances = table.index.unique("distance")
+    figure, axes = plt.subplots(1, len(distances), figsize=(7.2, 5), sharey=True, squeeze=False)
+    for ax, distance in zip(axes[0], distances, strict=True):
+        parts = table.xs(distance, level="distance").groupby("detector")
+        series = {NAMES.get(str(name), str(name)): (part["median"], part["min"], part["max"]) for name, part in parts}
+        ends = (0.9 * limits[0], 1.1 * limits[1])
+        text = {"xlabel": "factor in MTBFA@50", "title": f"{distance:g} m"}
+        dots(list(table.index.unique("protocol")), series, xscale="log", xlim=ends, ax=ax, **text)
+        reference_lines(ax, {"": 1}, axis="x").legend().remove()
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.label_outer()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return list(axes[0])
+
+
+def event_panels(
+    E: npt.ArrayLike,
+    pcen: npt.ArrayLike,
+    values: npt.ArrayLike,
+    setting: Setting,
+    *,
+    offset: float,
+    event: Mapping[str, Any],
+    threshold: float,
+    title: str = "",
+) -> npt.NDArray[np.object_]:
+    """An event in a recording: spectrogram, PCEN and detection function, one above the other, with the event marked.
+
+    Parameters
+    ----------
+    E, pcen : array_like, shape (band, frame)
+        Magnitudes and per-channel energy normalization of a stretch around the event.
+    values : array_like, shape (frame,)
+        Max-pooled PCEN of the stretch.
+    setting : Setting
+        Gives the times and frequencies.
+    offset : float
+        Where the stretch begins in the recording, in seconds.
+    event : mapping
+        With `start`, `end`, `peak` in seconds of the recording, `low` and `high` in hertz.
+    threshold : float
+        Drawn with the detection function.
+    title : str
+        Text above.
+
+    Returns
+    -------
+    ndarray of Axes, shape (3,)
+    """
+    figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, height_ratios=[2, 2, 1.2])
+    decibels = 20 * np.log10(np.asarray(E))
+    top = float(decibels.max())
+    image(decibels, setting, label="magnitude (dB)", vmin=top - 60, vmax=top, title=title, ax=axes[0])
+    image(pcen, setting, label="PCEN", vmin=np.log(2), vmax=max(2.5, float(np.max(pcen))), ax=axes[1])
+    times = setting.times(np.shape(values)[-1])
+    axes[2].plot(times, np.asarray(values), **STYLES["max-pooled PCEN"])
+    reference_lines(axes[2], {"threshold": threshold})
+    axes[2].set_ylabel("max-pooled\nPCEN")
+    start, end = event["start"] - offset, event["end"] - offset
+    low, high = event["low"] / 1000, event["high"] / 1000
+    for ax in axes[:2]:
+        ax.add_patch(Rectangle((start, low), end - start, high - low, fill=False, edgecolor="white", linewidth=1.2))
+        mark(ax, event["peak"] - offset, (event["low"] + event["high"]) / 2)
+        ax.set_xlabel("")
+    axes[2].axvspan(start, end, color="0.5", alpha=0.2, linewidth=0)
+    # Round numbers of seconds of the recording, on an axis that starts with the stretch.
+    ticks = np.asarray(MaxNLocator(6).tick_values(offset + times[0], offset + times[-1]))
+    axes[2].set_xticks(ticks - offset, [f"{tick:.6g}" for tick in ticks])
+    axes[2].set(xlabel="time in the recording (s)", xlim=(times[0], times[-1]))
+    figure.align_ylabels(axes)
+    return axes
+
+
+def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax: Axes | None = None) -> Axes:
+    """Number of events by hour of the day and by day; hours without a recording are hatched.
+
+    Parameters
+    ----------
+    counts : array_like, shape (day, 24)
+        Events in each hour; NaN where nothing was recorded.
+    days : sequence of str
+        Name of each row.
+    title : str
+        Text above.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    ax = ax or plt.figure(figsize=(7.2, 1.4 + 0.32 * len(days))).add_subplot()
+    ax.set_facecolor("0.9")
+    edges = np.arange(25), np.arange(len(days) + 1)
+    top = max(1.0, float(np.nanmax(counts, initial=0)))
+    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(counts), vmin=0, vmax=top, cmap="viridis", edgecolor="white")
+    for (day, hour), count in np.ndenumerate(counts):
+        if np.isnan(count):
+            ax.add_patch(Rectangle((hour, day), 1, 1, facecolor="none", edgecolor="0.75", hatch="////", linewidth=0))
+        elif count:
+            color = "white" if count < 0.6 * top else "black"
+            ax.text(hour + 0.5, day + 0.5, f"{count:.0f}", ha="center", va="center", fontsize="x-small", color=color)
+    ax.set(xlabel="hour", xticks=range(0, 25, 3), yticks=np.arange(len(days)) + 0.5, yticklabels=days, title=title)
+    ax.invert_yaxis()
+    ax.grid(visible=False)
+    bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
+    bar.locator = MaxNLocator(4, integer=True)
+    return ax

@@ -1,0 +1,157 @@
+"""A night in a forest and a bay with ships: weather, the path of the sound, and the noise around the sensor."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.checks import check_range
+from pcenlib.simulation import noises
+from pcenlib.simulation.acoustics import relaxation_frequencies
+
+__all__ = ["Night", "Sea"]
+
+Waveform = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Night:
+    """Weather and noises of a night; levels in dB re 20 µPa at the microphone, rates a second.
+
+    Parameters
+    ----------
+    temperature, humidity : float
+        Weather, as for `acoustics.atmospheric_absorption`.
+    foliage : float
+        Share of the way from bird to sensor that leads through dense foliage.
+    reverberation : float, optional
+        Distance in metres at which the forest scatters as much energy to the sensor as comes straight; by default,
+        nothing scatters. The ratio grows with the square of the distance, as direct sound falls.
+    decay_time : float
+        Time in which the scattered sound falls by 60 dB, in seconds.
+    background : float
+        Level of a steady pink noise, from 20 Hz.
+    self_noise : float
+        Level of the white noise of the microphone.
+    wind, gusts : float
+        Level of the wind, and how many gusts come.
+    rain, drops, rainy : float
+        Level of rain, how many drops fall near by, and in which share of the scenes it rains.
+    insects, chirps, singing : float
+        Level of the peak pressure of a near insect's song, how many chirps, and in which share of the scenes it sings.
+    clicks, click_rate : float
+        Level at which half of the clicks start, and how many come.
+    click_width : float, optional
+        Width of the band that a click fills, as `octaves` of `noises.clicks`; None is white. Level, rate and width
+        are fitted to what rises out of the noise in recorded nights: chapter 3.1 has the comparison.
+    spread : float
+        Standard deviation, from scene to scene, of each of these levels in dB.
+
+    Notes
+    -----
+    A level of ``-inf`` leaves a noise out.
+    """
+
+    temperature: float = 15.0
+    humidity: float = 70.0
+    foliage: float = 0.1
+    reverberation: float | None = None
+    decay_time: float = 0.5
+    background: float = 25.0
+    self_noise: float = 18.0
+    wind: float = 30.0
+    gusts: float = 0.3
+    rain: float = 30.0
+    drops: float = 60.0
+    rainy: float = 0.01
+    insects: float = 20.0
+    chirps: float = 2.5
+    singing: float = 0.02
+    clicks: float = 28.0
+    click_rate: float = 0.07
+    click_width: float | None = 1.0
+    spread: float = 3.0
+
+    def __post_init__(self) -> None:
+        relaxation_frequencies(temperature=self.temperature, humidity=self.humidity)  # refuses what is no weather
+        for name in ("background", "self_noise", "wind", "rain", "insects", "clicks"):
+            if not getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be a level in dB, or -inf for none, got {getattr(self, name)!r}")
+        for name in ("foliage", "rainy", "singing"):
+            check_range(name, getattr(self, name), 0, 1)
+        if self.reverberation is not None:
+            check_range("reverberation", self.reverberation, 0, open_low=True)
+        for name in ("decay_time", "gusts", "chirps", "click_width"):
+            if getattr(self, name) is not None:
+                check_range(name, getattr(self, name), 0, open_low=True)
+        for name in ("drops", "click_rate", "spread"):
+            check_range(name, getattr(self, name), 0)
+
+    def noise(self, n_samples: int, sr: int, rng: np.random.Generator) -> Waveform:
+        """The sound of a stretch of this night, in pascals."""
+        present = {"rain": rng.random() < self.rainy, "insects": rng.random() < self.singing}
+        makers: dict[str, Callable[..., Waveform]] = {
+            "background": functools.partial(noises.noise, slope=-3.0),
+            "self_noise": noises.noise,
+            "wind": functools.partial(noises.wind, rate=self.gusts),
+            "rain": functools.partial(noises.rain, rate=self.drops),
+            "insects": functools.partial(noises.insects, rate=self.chirps, carrier=rng.uniform(4200, 5600)),
+            "clicks": functools.partial(noises.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width),
+        }
+        total = np.zeros(n_samples)
+        for (name, make), own in zip(makers.items(), rng.spawn(len(makers)), strict=True):
+            level = getattr(self, name) + self.spread * own.standard_normal()
+            # A generator for each noise: a night with one noise more is the same night otherwise.
+            if level > -np.inf and present.get(name, True):
+                total += pascals(level) * make(n_samples, sr, own)
+        return total
+
+
+def pascals(level: float) -> float:
+    """Root mean square pressure of a sound pressure level in dB re 20 µPa."""
+    return float(20e-6 * 10 ** (level / 20))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sea:
+    """The way of the sound, and the noise around the sensor; levels in dB re 1 µPa.
+
+    Parameters
+    ----------
+    exponent : float
+        Power of the distance with which intensity falls, as for `acoustics.propagate_in_sea`.
+    reverberation : float, optional
+        Distance in metres at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
+        grows with the square of the distance. None for a sea that scatters nothing.
+    decay_time : float
+        Time in which the scattered sound falls by 60 dB, in seconds.
+    ambient : float
+        Power spectral density of the ambient noise at 100 Hz, in dB re 1 µPa²/Hz, on a usual day.
+    ambient_days, ambient_clips : float
+        Standard deviation of that level from day to day, and from clip to clip, in dB.
+    traffic : float
+        Share of the clips in which a ship passes, on a usual day; some days have none, some twice as much.
+    ship : float
+        Level of a passing ship over the ambient noise, in dB; it varies by 6 dB.
+    """
+
+    exponent: float = 1.6
+    reverberation: float | None = 5000.0
+    decay_time: float = 1.5
+    ambient: float = 82.0
+    ambient_days: float = 3.0
+    ambient_clips: float = 3.0
+    traffic: float = 0.2
+    ship: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.reverberation is not None:
+            check_range("reverberation", self.reverberation, 0, open_low=True)
+        check_range("decay_time", self.decay_time, 0, open_low=True)
+        check_range("traffic", self.traffic, 0, 1)
+        for name in ("exponent", "ambient_days", "ambient_clips"):
+            check_range(name, getattr(self, name), 0)
+        for name in ("ambient", "ship"):
+            check_range(name, getattr(self, name), -np.inf)

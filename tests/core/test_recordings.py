@@ -1,0 +1,312 @@
+"""Recordings as streams of samples: equal to soundfile and soxr on the whole, however read, mixed, resampled or cut."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pcenlib import NIGHTHAWK, max_pooled_pcen, spectrogram
+from pcenlib.core import recordings
+from pcenlib.core.recordings import Info, as_floats, cut, info, missing_bytes, samples
+from tests.sounds import resampled, white, write
+
+
+def read(source, target=2000, dtype="float64", **options):
+    """The whole stream, in floating point."""
+    chunks = samples(source, target, dtype=dtype, **options)
+    return np.concatenate([as_floats(chunk, dtype) for chunk in chunks])
+
+
+# Files
+
+FORMATS = [
+    *(("WAV", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
+    *(("FLAC", subtype) for subtype in ("PCM_S8", "PCM_16", "PCM_24")),
+    *(("AIFF", subtype) for subtype in ("PCM_S8", "PCM_16", "PCM_24", "FLOAT")),
+    ("OGG", "VORBIS"),
+    ("MP3", "MPEG_LAYER_III"),
+]
+LOSSY = {"ULAW", "VORBIS", "MPEG_LAYER_III"}
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(("format", "subtype"), FORMATS)
+def test_formats(format, subtype, channels, tmp_path):
+    path = write(tmp_path / "recording", white(3 * 22050 + 17, channels), 22050, format=format, subtype=subtype)
+    expected, sr = soundfile.read(path, always_2d=True)
+    assert info(path) == Info(sr, channels, len(expected), subtype not in LOSSY)
+    assert_array_equal(read(path, 22050), expected.mean(axis=1))
+
+
+def test_sixteen_bits_are_given_as_they_are_stored(tmp_path):
+    stored = np.arange(-(2**15), 2**15, dtype=np.int16)
+    path = write(tmp_path / "16.wav", stored, 2000)
+    chunks = list(samples(path, 2000))
+    assert {chunk.dtype for chunk in chunks} == {np.dtype(np.int16)}
+    assert_array_equal(np.concatenate(chunks), stored)
+    for dtype in ("float64", "float32"):
+        values = read(path, dtype=dtype)
+        assert values.dtype == dtype
+        assert_array_equal(values, stored / 2**15)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_may_be_strings(kind, tmp_path):
+    path = write(tmp_path / "x.wav", white(1000), 2000, subtype="DOUBLE")
+    assert_array_equal(read(kind(path)), white(1000))
+
+
+# Waveforms
+
+
+def test_a_waveform_says_what_it_holds():
+    assert info(white(3, 100), sr=8000) == Info(8000, 3, 100, lossless=True)
+    assert info([0.0, 1.0], sr=8000) == Info(8000, 1, 2, lossless=True)
+    with pytest.raises(ValueError, match=r"^sr must be given for a waveform"):
+        info(white(100))
+
+
+def test_one_channel_may_have_an_axis_or_none():
+    x = white(2000)
+    for source in (x, x[np.newaxis], x.tolist()):
+        assert_array_equal(read(source), x)
+        assert_array_equal(read(source, channel=0), x)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.float32, np.float16, ">f8"])
+def test_arrays_of_any_numbers(dtype):
+    x = (100 * white(2, 2000) + 60).astype(dtype)
+    kept = x.copy()
+    assert_allclose(read(x), x.mean(axis=0, dtype=np.float64), rtol=1e-12)
+    assert_array_equal(x, kept)
+
+
+def test_arrays_of_any_layout():
+    x = white(2000, 2)
+    assert_array_equal(read(x.T, channel=1), x[:, 1])
+    assert_array_equal(read(x[::-2, 0]), x[::-2, 0])
+    x.flags.writeable = False
+    assert_array_equal(read(x.T), x.mean(axis=1))
+
+
+# Channels
+
+
+def test_channels_are_averaged_or_picked(tmp_path):
+    x = white(3, 2000)
+    path = write(tmp_path / "three.wav", x.T, 2000, subtype="DOUBLE")
+    for source in (x, path):
+        assert_allclose(read(source), x.mean(axis=0), atol=1e-15)
+        for channel in range(3):
+            assert_array_equal(read(source, channel=channel), x[channel])
+
+
+# Rates
+
+RATES = [(48000, 22050), (44100, 22050), (24000, 22050), (16000, 22050), (32000, 2000), (8000, 2000), (10000, 2000)]
+
+
+@pytest.mark.parametrize(("sr", "target"), RATES)
+@pytest.mark.parametrize("per_read", [997, 2**17])
+def test_resampling_as_it_streams_is_resampling_of_the_whole(sr, target, per_read, tmp_path, monkeypatch):
+    monkeypatch.setattr(recordings, "SAMPLES_PER_READ", per_read)
+    x = white(2 * sr + 1)
+    expected = resampled(x, sr, target)
+    assert_allclose(read(x, target, sr=sr), expected, atol=1e-12)
+    assert_allclose(read(write(tmp_path / "x.wav", x, sr, subtype="DOUBLE"), target), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_samples", [1, 10, 100, 1000])
+def test_short_recordings_are_resampled(n_samples):
+    x = white(n_samples)
+    assert_allclose(read(x, sr=32000), resampled(x, 32000, 2000), atol=1e-12)
+
+
+@pytest.mark.parametrize("sr", [22000, 24000, 44100, 48000])
+@pytest.mark.parametrize(("hum", "noise"), [(0.5, 1e-4), (0.0, 1.0)])
+def test_the_end_of_a_resampled_recording_does_not_ring(hum, noise, sr):
+    x = hum * np.sin(2 * np.pi * 300 * np.arange(3 * sr) / sr + 1) + noise * white(3 * sr)
+    values = max_pooled_pcen(spectrogram(read(x, NIGHTHAWK.sr, sr=sr), NIGHTHAWK), s=NIGHTHAWK.s)
+    assert values[-40:].max() < values[500:-40].max()
+
+
+# Starting in the middle
+
+
+@pytest.mark.parametrize(("sr", "target"), [*RATES, (2000, 2000)])
+def test_from_any_sample_on_it_is_the_same(sr, target, tmp_path):
+    x = white(6 * sr + 11)
+    path = write(tmp_path / "x.flac", x, sr, subtype="PCM_16")
+    whole = read(path, target)
+    waveform, _ = soundfile.read(path)
+    for first in (1, 500, 3000, len(whole) // 2, len(whole) - 1):
+        assert_allclose(read(path, target, first=first), whole[first:], atol=1e-12)
+        assert_allclose(read(waveform, target, sr=sr, first=first), whole[first:], atol=1e-12)
+
+
+@given(st.sampled_from([*RATES, (2000, 2000)]), st.floats(0, 1), st.floats(0, 1))
+def test_what_is_cut_out_is_enough(rates, one, other):
+    sr, target = rates
+    x = white(3 * sr)
+    whole = read(x, target, sr=sr)
+    first, last = sorted(int(share * (len(whole) - 1)) for share in (one, other))
+    last += 1
+    part, begin = cut(x, target, first, last, sr=sr)
+    assert part.size <= (last - first) * sr / target + 2**16
+    assert_allclose(read(part, target, sr=sr, first=begin)[: last - first], whole[first:last], atol=1e-12)
+    rest, begin = cut(x, target, first, None, sr=sr)
+    assert_allclose(read(rest, target, sr=sr, first=begin), whole[first:], atol=1e-12)
+
+
+def test_files_are_not_cut(tmp_path):
+    assert cut(tmp_path / "x.wav", 2000, 300, 400) == (tmp_path / "x.wav", 300)
+
+
+def test_a_recording_is_read_no_further_than_asked_for(tmp_path, monkeypatch):
+    sizes = []
+
+    def watched(file, n_samples, **options):
+        sizes.append(n_samples)
+        return unwatched(file, n_samples, **options)
+
+    unwatched = soundfile.SoundFile.read
+    monkeypatch.setattr(soundfile.SoundFile, "read", watched)
+    chunks = samples(write(tmp_path / "x.wav", white(10**6), 2000), 2000)
+    assert sizes == []
+    for n in (1, 2):
+        next(chunks)
+        assert sizes == n * [recordings.SAMPLES_PER_READ]
+
+
+# What goes wrong
+
+
+def test_unreadable_files_are_named(tmp_path):
+    (tmp_path / "folder.wav").mkdir()
+    for name, content in {"empty.wav": b"", "text.wav": b"no sound\n" * 100}.items():
+        (tmp_path / name).write_bytes(content)
+    for look in (info, read):
+        with pytest.raises(FileNotFoundError, match=r"missing\.wav"):
+            look(tmp_path / "missing.wav")
+        with pytest.raises(OSError, match=r"folder\.wav"):
+            look(tmp_path / "folder.wav")
+        for name in ("empty.wav", "text.wav"):
+            with pytest.raises(OSError, match=rf"^cannot read .*{name}: Format not recognised") as caught:
+                look(tmp_path / name)
+            assert isinstance(caught.value.__cause__, soundfile.LibsndfileError)
+
+
+@pytest.mark.parametrize("format", ["WAV", "AIFF", "FLAC", "OGG", "MP3"])
+def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd):
+    path = write(tmp_path / "cut", white(4 * 22050), 22050, format=format)
+    content = path.read_bytes()
+    for share in (0.01, 0.3, 0.5, 0.999):
+        path.write_bytes(content[: int(share * len(content))])
+        try:
+            x = read(path, 22050)
+        except (OSError, ValueError) as error:
+            assert "cut" in str(error)  # noqa: PT017
+        else:
+            assert np.isfinite(x).all()
+            assert len(x) <= 4 * 22050 + 2 * 1152  # of MP3's padding
+    capfd.readouterr()  # the MP3 decoder's own complaints
+
+
+def test_what_was_cut_off_is_missed(tmp_path):
+    path = write(tmp_path / "x.wav", white(4000, 2), 2000)
+    content = path.read_bytes()
+    assert missing_bytes(path) == 0
+    for n_bytes in (1, 1000, 16_000):
+        path.write_bytes(content[:-n_bytes])
+        assert missing_bytes(path) == n_bytes
+        assert info(path).n_samples == (16_000 - n_bytes) // 4
+
+
+@pytest.mark.parametrize("size", recordings.UNKNOWN_SIZES)
+def test_nothing_is_missed_where_the_length_was_not_known(size, tmp_path):
+    path = write(tmp_path / "x.wav", white(4000), 2000)
+    content = path.read_bytes()
+    at = content.index(b"data") + 4
+    path.write_bytes(content[:at] + size.to_bytes(4, "little") + content[at + 4 :])
+    assert missing_bytes(path) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"RIFF", b"RIFF\0\0\0\0WAVE", b"fLaC" + bytes(100)])
+def test_nothing_is_missed_in_what_is_no_wav_file(content, tmp_path):
+    (tmp_path / "x").write_bytes(content)
+    assert missing_bytes(tmp_path / "x") == 0
+
+
+def test_files_without_samples_are_named(tmp_path):
+    path = write(tmp_path / "night.wav", np.empty(0), 22050)
+    with pytest.raises(ValueError, match=r"night\.wav must hold at least one sample"):
+        read(path)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e16])
+@pytest.mark.parametrize("channel", [None, 1])
+def test_samples_that_are_no_numbers_are_refused(bad, channel, tmp_path):
+    x = white(2, 50_000)
+    x[1, 40_000] = bad
+    path = write(tmp_path / "night.wav", x.T, 2000, subtype="DOUBLE")
+    with pytest.raises(ValueError, match=r"night\.wav must hold finite numbers"):
+        read(path, channel=channel)
+    with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
+        read(x, channel=channel)
+    assert_array_equal(read(path, channel=0), x[0])
+    x[0, 40_000] = -bad
+    if np.isfinite(bad):
+        return  # the mean is zero
+    with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
+        read(x)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [1.0, [], np.ones((2, 0)), np.ones((0, 300)), np.ones((2, 2, 300)), [1j, 2], ["a"], None],
+    ids=["scalar", "empty", "no samples", "no channels", "three axes", "complex", "strings", "none"],
+)
+def test_bad_waveforms_are_refused(source):
+    with pytest.raises(ValueError, match=r"source"):
+        read(source)
+    with pytest.raises(ValueError, match=r"source"):
+        info(source, sr=2000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("sr", value) for value in (0, -1, 22050.0, True)),
+        *(("channel", value) for value in (-1, 1.0, True)),
+        *(("dtype", value) for value in ("float16", "int16", np.float64, None)),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_opened(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        samples(white(1000), 2000, **{name: value})
+
+
+def test_options_that_do_not_fit_the_recording_are_refused(tmp_path):
+    path = write(tmp_path / "night.wav", white(1000, 2), 2000)
+    for look in (info, read):
+        with pytest.raises(ValueError, match=r"^sr must be left out for a file"):
+            look(path, sr=2000)
+    for channel in (2, 7):
+        with pytest.raises(ValueError, match=rf"^channel must be below .*night\.wav, 2, got {channel}"):
+            read(path, channel=channel)
+        with pytest.raises(ValueError, match=rf"^channel must be below .*source, 1, got {channel}"):
+            read(white(100), channel=channel)
+
+
+def test_a_file_is_closed_when_its_stream_is(tmp_path):
+    path = write(tmp_path / "x.wav", white(10**6), 2000)
+    opened = {Path(link) for link in Path("/proc/self/fd").iterdir()}
+    chunks = samples(path, 2000)
+    assert len(list(itertools.islice(chunks, 2))) == 2
+    chunks.close()
+    assert {Path(link) for link in Path("/proc/self/fd").iterdir()} <= opened

@@ -1,0 +1,587 @@
+"""Experiments: protocols, and their tables against a computation by hand, against librosa, and on several workers."""
+
+import dataclasses
+import functools
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import librosa
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.signal
+from numpy.testing import assert_allclose
+from pandas.testing import assert_frame_equal
+
+from pcenlib import NIGHTHAWK, RIGHT_WHALE, Setting, averaged_flux, background, max_pooled_flux, spectrogram
+from pcenlib.datasets.interface import Clip, Sound
+from pcenlib.datasets.nighthawk import SimulatedNighthawk
+from pcenlib.experiments.evaluate import clip_values, evaluate
+from pcenlib.experiments.protocols import (
+    NIGHTHAWK_PAPER,
+    NIGHTHAWK_RELEASED,
+    OF_PROTOCOL,
+    OF_SETTING,
+    Protocol,
+    switches,
+)
+
+DETECTORS = ("averaged_flux", "max_pooled_flux", "max_pooled_pcen")
+COLUMNS = ["distance", "group", "detector", "threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
+
+# A protocol that differs from the default in each field, at the sample rate of whales.
+PLAIN = Protocol(setting=RIGHT_WHALE)
+OTHER = Protocol(
+    setting=dataclasses.replace(RIGHT_WHALE.with_bands(5, 60), power=2, s=0.062),
+    background="including",
+    start=1e-6,
+    borders="tiled",
+    skip_clip=2,
+    skip_recording=7,
+    rectified=True,
+    minimum_subtracted=True,
+    lower_median=True,
+    count="frames",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tones:
+    """Tones that begin in noise at two distances, and recordings with clicks in them; some cannot be read."""
+
+    sr: int = 2000
+    n_calls: int = 4  # of each bird at each distance
+    n_recordings: int = 3
+    lead: float = 1.0
+    clip_duration: float = 2.0
+    gain: float = 1.0
+    bad: str = ""
+    dies_at: str = dataclasses.field(default="", repr=False)
+    log: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def clips(self):
+        pairs = itertools.product((1.0, 10.0), ("anna", "bert"), range(self.n_calls))
+        return [Clip(f"{group} {call} at {distance:g}", distance, group) for distance, group, call in pairs]
+
+    @property
+    def recordings(self):
+        return [f"recording {i}" for i in range(self.n_recordings)]
+
+    def clip(self, clip):
+        self._note(clip.name)
+        rng = np.random.default_rng(sum(clip.name.encode()))
+        x = rng.normal(0, 0.01, round((self.lead + self.clip_duration) * self.sr))
+        begin = round((self.lead + rng.uniform(0.3, 0.5) * self.clip_duration) * self.sr)
+        length = round(0.3 * self.clip_duration * self.sr)
+        frequency = rng.uniform(0.1, 0.2) * self.sr
+        x[begin : begin + length] += 0.3 / clip.distance * np.sin(2 * np.pi * frequency * np.arange(length) / self.sr)
+        return Sound(self.gain * x, self.sr, self.lead)
+
+    def recording(self, name):
+        self._note(name)
+        rng = np.random.default_rng(1000 + int(name.split()[1]))
+        x = rng.normal(0, 0.01, round(10 * self.clip_duration * self.sr))
+        places = rng.integers(0, x.size, 20)
+        x[places] += rng.normal(0, 0.3, 20)
+        return Sound(self.gain * x, self.sr)
+
+    def _note(self, name):
+        if name == self.dies_at:
+            raise RuntimeError("the machine was switched off")
+        if self.log is not None:
+            self.log.append(name)
+        if name == self.bad:
+            raise OSError(f"cannot read {name}.wav: it is broken")
+
+
+# By hand
+
+
+def functions_by_hand(x, protocol):
+    """Detection functions of a waveform, by the equations on its whole spectrogram."""
+    setting = protocol.setting
+    E = spectrogram(x, setting)
+    M = background(E, s=setting.s, start=None if protocol.start is None else np.full(setting.n_bands, protocol.start))
+    if protocol.background == "including":
+        M = setting.s * E + (1 - setting.s) * M
+    pooled = max_pooled_flux(E)
+    if protocol.rectified:
+        pooled = np.array([max(value, 0) for value in pooled])
+    return {
+        "averaged_flux": averaged_flux(E),
+        "max_pooled_flux": pooled,
+        "max_pooled_pcen": np.log(1 + (E / M).max(axis=0)),
+    }
+
+
+def clip_by_hand(dataset, clip, protocol):
+    """Detection functions of a clip, from its first frame on."""
+    x, sr, lead = dataset.clip(clip)
+    setting = protocol.setting
+    if protocol.borders == "tiled":
+        begin, n_samples = round(lead * sr), round(dataset.clip_duration * sr)
+        alone = x[begin : begin + n_samples]
+        x = np.concatenate([alone, alone, alone[::-1]])
+        first = math.ceil(n_samples / setting.hop_length)
+    else:
+        first = round(lead * sr / setting.hop_length)
+    first += protocol.skip_clip
+    functions = {name: values[first:] for name, values in functions_by_hand(x, protocol).items()}
+    return shifted(functions, protocol), first
+
+
+def shifted(functions, protocol):
+    return {name: values - min(values) if protocol.minimum_subtracted else values for name, values in functions.items()}
+
+
+def table_by_hand(dataset, protocol):
+    rows = []
+    negatives = []
+    for name in dataset.recordings:
+        functions = functions_by_hand(dataset.recording(name).source, protocol)
+        negatives.append(shifted({name: f[protocol.skip_recording :] for name, f in functions.items()}, protocol))
+    for distance, group, detector in itertools.product((1.0, 10.0), ("anna", "bert"), DETECTORS):
+        clips = [clip for clip in dataset.clips if (clip.distance, clip.group) == (distance, group)]
+        peaks = sorted((max(clip_by_hand(dataset, clip, protocol)[0][detector]) for clip in clips), reverse=True)
+        middle = len(peaks) // 2
+        threshold = (
+            peaks[middle] if len(peaks) % 2 or protocol.lower_median else (peaks[middle - 1] + peaks[middle]) / 2
+        )
+        alarms = frames = 0
+        for values in (functions[detector] for functions in negatives):
+            before = False
+            frames += len(values)
+            for above in values > threshold:
+                alarms += above and (protocol.count == "frames" or not before)
+                before = above
+        rows.append((distance, group, detector, threshold, alarms, frames * protocol.setting.hop))
+    return pd.DataFrame(rows, columns=COLUMNS[:6])
+
+
+SWITCHED = {
+    "plain": PLAIN,
+    "all": OTHER,
+    **{
+        field.name: dataclasses.replace(PLAIN, **{field.name: getattr(OTHER, field.name)})
+        for field in dataclasses.fields(Protocol)
+    },
+    "odd lead": PLAIN,
+}
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_tables_equal_a_computation_by_hand(name):
+    dataset = Tones(lead=1.237, n_calls=3) if name == "odd lead" else Tones()
+    table = evaluate(dataset, {name: SWITCHED[name]}, jobs=1)
+    assert list(table.columns) == ["protocol", *COLUMNS]
+    assert set(table["protocol"]) == {name}
+    expected = table_by_hand(dataset, SWITCHED[name])
+    assert expected["false_alarms"].between(1, 900).any()
+    assert_frame_equal(table[COLUMNS[:6]], expected, rtol=1e-5, check_dtype=False)
+    with np.errstate(divide="ignore"):
+        assert_allclose(table["mtbfa"], table["duration"] / table["false_alarms"])
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """The table of every protocol, from one evaluation."""
+    table = evaluate(Tones(), SWITCHED, jobs=1)
+    return {name: table[table["protocol"] == name].reset_index(drop=True) for name in SWITCHED}
+
+
+# For each field: whose thresholds change, and whose counts change where thresholds do not.
+EVERYONE = set(DETECTORS)
+CHANGES = {
+    "background": ({"max_pooled_pcen"}, set()),
+    "start": ({"max_pooled_pcen"}, set()),
+    "borders": (EVERYONE, set()),
+    "skip_recording": (set(), EVERYONE),
+    "minimum_subtracted": (EVERYONE, set()),
+    "lower_median": (EVERYONE, set()),
+    "count": (set(), EVERYONE),
+    "setting": (EVERYONE, set()),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_choice_changes_what_it_says_and_nothing_else(name, tables):
+    plain, other = tables["plain"], tables[name]
+    thresholds, counts = CHANGES[name]
+    for detector in DETECTORS:
+        before, after = (table[table["detector"] == detector] for table in (plain, other))
+        same = ["distance", "group", "detector"]
+        same += [] if detector in thresholds else ["threshold"]
+        same += [] if name == "skip_recording" else ["duration"]
+        assert_frame_equal(before[same], after[same], check_exact=name != "start")
+        if detector in thresholds:
+            assert not np.isclose(before["threshold"], after["threshold"], rtol=1e-9).all()
+        elif detector not in counts:
+            assert list(before["false_alarms"]) == list(after["false_alarms"])
+    if name == "count":
+        assert (plain["false_alarms"] <= other["false_alarms"]).all()
+        assert (plain["false_alarms"] < other["false_alarms"]).any()
+    if name == "lower_median":
+        assert (other["threshold"] <= plain["threshold"]).all()
+    if name == "skip_recording":
+        assert_allclose(plain["duration"] - other["duration"], 3 * 7 * RIGHT_WHALE.hop)
+
+
+def test_flux_is_rectified_where_every_band_falls():
+    # With three bands, falls together are common; a clip is shifted by its minimum, which then is 0.
+    setting = RIGHT_WHALE.with_bands(40, 42)
+    free, rectified = (
+        Protocol(setting=setting, minimum_subtracted=True, rectified=rectified) for rectified in (False, True)
+    )
+    found = clip_values(Tones(), {"free": free, "rectified": rectified}, jobs=1)
+    values = found.set_index(["protocol", "detector", "clip"])["value"].sort_index()
+    assert (values["free", "max_pooled_flux"] > values["rectified", "max_pooled_flux"] + 0.1).all()
+    for detector in ("averaged_flux", "max_pooled_pcen"):
+        assert list(values["free", detector]) == list(values["rectified", detector])
+
+
+def test_frames_that_are_skipped_do_not_count():
+    # A tone that has been there from the first sample on, and noise that starts with a click.
+    late, early = Protocol(setting=RIGHT_WHALE, start=1e-9, skip_clip=20), Protocol(setting=RIGHT_WHALE, start=1e-9)
+    dataset = Tones(lead=0.0)
+    found = clip_values(dataset, {"late": late, "early": early}, jobs=1).set_index(["protocol", "detector"])
+    assert (found.loc[("early", "max_pooled_pcen"), "time"] == RIGHT_WHALE.times(1)[0]).all()
+    assert (found.loc["late", "time"] >= RIGHT_WHALE.times(21)[-1]).all()
+    assert (
+        found.loc[("late", "max_pooled_pcen"), "value"] < found.loc[("early", "max_pooled_pcen"), "value"].min()
+    ).all()
+
+
+# Values of clips
+
+
+@pytest.mark.parametrize("protocol", [PLAIN, OTHER], ids=["plain", "other"])
+@pytest.mark.parametrize("lead", [1.0, 1.024, 0.0])
+def test_values_and_times_of_clips_by_hand(protocol, lead):
+    dataset = Tones(lead=lead)
+    found = clip_values(dataset, {"it": protocol}, jobs=1)
+    assert list(found.columns) == ["protocol", "clip", "distance", "group", "detector", "value", "time"]
+    assert list(found["clip"]) == [clip.name for clip in dataset.clips for _ in DETECTORS]
+    begin = dataset.clip_duration if protocol.borders == "tiled" else lead
+    for row in found.itertuples():
+        clip = next(clip for clip in dataset.clips if clip.name == row.clip)
+        assert (row.distance, row.group) == (clip.distance, clip.group)
+        functions, first = clip_by_hand(dataset, clip, protocol)
+        values = functions[row.detector]
+        assert row.value == pytest.approx(values.max(), rel=1e-5)
+        frame = (row.time + begin) * 2000 / 128 - 1  # whose centre, one hop after its start, this is
+        assert frame == pytest.approx(round(frame), abs=1e-6)
+        assert values[round(frame) - first] == pytest.approx(values.max(), rel=1e-5)
+
+
+def test_times_are_those_of_the_calls():
+    dataset = SimulatedNighthawk(n_calls=5, distances=(30,))
+    found = clip_values(dataset, {"paper": NIGHTHAWK_PAPER}, jobs=1)
+    for row in found[found["detector"] == "max_pooled_pcen"].itertuples():
+        onset = next(dataset.call(clip)[1] for clip in dataset.clips if clip.name == row.clip)
+        assert 0 < row.time - onset < 0.05
+
+
+class BeginsWithACall(Tones):
+    """A tone that strikes within the first frame of each clip, and fades."""
+
+    def clip(self, clip):
+        x, sr, lead = super().clip(clip)
+        strike = round(lead * sr) + 100
+        time = np.arange(x.size - strike) / sr
+        x[strike:] += 0.5 * np.exp(-time / 0.5) * np.sin(2 * np.pi * 300 * time)
+        return Sound(x, sr, lead)
+
+
+def test_a_frame_across_the_border_of_two_copies_is_dropped():
+    protocol = Protocol(setting=RIGHT_WHALE, borders="tiled")
+    dataset = BeginsWithACall()
+    found = clip_values(dataset, {"tiled": protocol}, jobs=1).set_index(["clip", "detector"])["value"]
+    for clip in dataset.clips:
+        for detector, values in clip_by_hand(dataset, clip, protocol)[0].items():
+            assert found[clip.name, detector] == pytest.approx(values.max(), rel=1e-5)
+
+
+class Resampled(Tones):
+    """The same sounds at twice the rate."""
+
+    def clip(self, clip):
+        x, sr, lead = super().clip(clip)
+        return Sound(scipy.signal.resample(x, 2 * x.size), 2 * sr, lead)
+
+
+def test_sounds_at_another_rate_are_resampled():
+    twice, once = (clip_values(dataset, {"plain": PLAIN}, jobs=1) for dataset in (Resampled(), Tones()))
+    clear = (once["detector"] == "max_pooled_pcen") & (once["distance"] == 1)
+    assert_allclose(twice["value"][clear], once["value"][clear], rtol=0.1)
+    assert_allclose(twice["time"][clear], once["time"][clear])
+
+
+# As released, against librosa
+
+
+def released_with_librosa(x):
+    """Detection functions of the released notebooks, by librosa alone."""
+    E = librosa.feature.melspectrogram(
+        y=np.pad(2.0**31 * x, 384), sr=22050, n_fft=1024, win_length=256, hop_length=32, center=False, power=2,
+        n_mels=128, fmin=2000, fmax=11025, htk=True,
+    )[15:90]  # fmt: skip
+    P = librosa.pcen(E, sr=22050, hop_length=32, time_constant=0.1, gain=1, bias=0, power=1, eps=1e-6)
+    rise = np.maximum(np.diff(np.log1p(E), prepend=np.log1p(E[:, :1])), 0)
+    return {
+        "averaged_flux": rise.mean(axis=0),
+        "max_pooled_flux": rise.max(axis=0),
+        "max_pooled_pcen": np.log1p(P).max(axis=0),
+    }
+
+
+@pytest.mark.parametrize("gain", [1.0, 1e-4])
+def test_the_released_protocol_is_what_librosa_computes(gain):
+    # The background starts at 1, whatever the level: a weak sound is long about to forget it.
+    dataset = Tones(sr=22050, clip_duration=0.7, lead=0.5, n_calls=1, n_recordings=1, gain=gain)
+    found = clip_values(dataset, {"released": NIGHTHAWK_RELEASED}, jobs=1).set_index(["clip", "detector"])["value"]
+    for clip in dataset.clips:
+        alone = dataset.clip(clip).source[11025:]
+        tiled = released_with_librosa(np.concatenate([alone, alone, alone[::-1]]))
+        for detector, values in tiled.items():
+            kept = values[math.ceil(alone.size / 32) + 10 :]
+            assert found[clip.name, detector] == pytest.approx(kept.max() - kept.min(), rel=1e-4)
+    table = evaluate(dataset, {"released": NIGHTHAWK_RELEASED}, jobs=1)
+    scene = {name: f[100:] for name, f in released_with_librosa(dataset.recording("recording 0").source).items()}
+    for row in table.itertuples():
+        values = scene[row.detector] - scene[row.detector].min()
+        assert row.false_alarms == np.count_nonzero(values > row.threshold)
+        assert row.duration == pytest.approx(values.size * 32 / 22050)
+
+
+@pytest.mark.parametrize("start", [1.0, 1e-3])
+@pytest.mark.parametrize("s", [0.33, 0.062, 1.0])
+def test_a_background_that_includes_the_frame_is_librosas(s, start):
+    # librosa's starts at 1: the same as another start for another scale.
+    setting = dataclasses.replace(RIGHT_WHALE, s=s)
+    protocol = Protocol(setting=setting, background="including", start=start)
+    dataset = Tones(lead=0.0)
+    found = clip_values(dataset, {"it": protocol}, jobs=1)
+    values = found[found["detector"] == "max_pooled_pcen"].set_index("clip")["value"]
+    for clip in dataset.clips:
+        E = spectrogram(dataset.clip(clip).source, setting) / start
+        P = librosa.pcen(E, sr=2000, hop_length=128, b=s, gain=1, bias=0, power=1, eps=1e-30)
+        assert values[clip.name] == pytest.approx(np.log1p(P.max()), rel=1e-5)
+
+
+def test_the_released_bands_are_15_to_89_of_the_papers():
+    filters = librosa.filters.mel(sr=22050, n_fft=1024, n_mels=128, fmin=2000, fmax=11025, htk=True, dtype=np.float64)
+    released = NIGHTHAWK_RELEASED.setting
+    assert_allclose(released.filters, filters[15:90], atol=1e-12)
+    assert_allclose(released.filters, NIGHTHAWK.filters[15:90], atol=1e-12)
+    assert released.n_bands == 75
+
+
+def test_the_released_smoothing_is_librosas():
+    frames = 0.1 * 22050 / 32
+    assert NIGHTHAWK_RELEASED.setting.s == pytest.approx((math.sqrt(1 + 4 * frames**2) - 1) / (2 * frames**2))
+    assert NIGHTHAWK_RELEASED.setting.s == pytest.approx(0.0144, abs=5e-5)
+
+
+def test_the_protocol_of_the_paper():
+    assert NIGHTHAWK_PAPER.setting == NIGHTHAWK
+    assert NIGHTHAWK_PAPER.minimum_subtracted
+    assert NIGHTHAWK_PAPER.count == "peaks"
+    assert NIGHTHAWK_PAPER.skip_recording * NIGHTHAWK.hop == pytest.approx(0.5, abs=NIGHTHAWK.hop / 2)
+    written = dataclasses.replace(NIGHTHAWK_PAPER, minimum_subtracted=False, skip_recording=0)
+    assert written == Protocol(setting=NIGHTHAWK)
+
+
+# Switches
+
+
+def differences(a, b):
+    """Fields of protocols and of their settings that differ."""
+    fields = {
+        ("setting", field.name): (getattr(a.setting, field.name), getattr(b.setting, field.name))
+        for field in dataclasses.fields(Setting)
+    }
+    fields |= {
+        ("protocol", field.name): (getattr(a, field.name), getattr(b, field.name))
+        for field in dataclasses.fields(Protocol)
+        if field.name != "setting"
+    }
+    return {key: theirs for key, (mine, theirs) in fields.items() if mine != theirs}
+
+
+LONGER = dataclasses.replace(NIGHTHAWK, win_length=512, hop_length=64, n_fft=2048, n_bands=64)
+PAIRS = pytest.mark.parametrize(
+    ("paper", "released"),
+    [
+        (NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED),
+        (NIGHTHAWK_RELEASED, NIGHTHAWK_PAPER),
+        (PLAIN, OTHER),
+        (NIGHTHAWK_PAPER, dataclasses.replace(NIGHTHAWK_RELEASED, setting=LONGER)),
+        (PLAIN, dataclasses.replace(PLAIN, skip_recording=3, skip_clip=1)),
+    ],
+    ids=["nighthawk", "backwards", "whale", "another window", "skips"],
+)
+
+
+@PAIRS
+def test_switches_are_exactly_the_choices_that_differ(paper, released):
+    expected = differences(paper, released)
+    found = [differences(paper, thrown) for thrown in switches(paper, released).values()]
+    assert all(found)
+    assert sorted(itertools.chain(*found)) == sorted(expected)  # each in one switch
+    for of_switch in found:
+        assert of_switch.items() <= expected.items()
+
+
+@PAIRS
+def test_all_switches_one_after_the_other_lead_to_the_other_protocol(paper, released):
+    protocol = paper
+    while thrown := switches(protocol, released):
+        protocol = next(iter(thrown.values()))
+    assert protocol == released
+
+
+def test_switches_of_the_nighthawk():
+    thrown = switches(NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED)
+    assert list(thrown) == [
+        "power", "s", "bands", "background", "start", "borders", "rectified", "lower_median", "count",
+    ]  # fmt: skip
+    assert differences(NIGHTHAWK_PAPER, thrown["borders"]) == {
+        ("protocol", "borders"): "tiled",
+        ("protocol", "skip_clip"): 10,
+    }
+    assert thrown["bands"].setting == NIGHTHAWK.with_bands(15, 89)
+
+
+def test_every_field_belongs_to_one_switch():
+    of_setting, of_protocol = (list(itertools.chain(*groups.values())) for groups in (OF_SETTING, OF_PROTOCOL))
+    assert sorted(of_setting) == sorted(field.name for field in dataclasses.fields(Setting))
+    assert sorted(["setting", *of_protocol]) == sorted(field.name for field in dataclasses.fields(Protocol))
+    assert not OF_SETTING.keys() & OF_PROTOCOL.keys()
+
+
+def test_a_protocol_has_no_switch_to_itself():
+    assert switches(OTHER, OTHER) == {}
+
+
+# Workers, interruptions, failures
+
+
+def test_the_table_does_not_depend_on_the_workers():
+    protocols = {"plain": PLAIN, "other": OTHER}
+    table = evaluate(Tones(), protocols, jobs=1)
+    assert_frame_equal(evaluate(Tones(), protocols, jobs=2), table, check_exact=True)
+    with ThreadPoolExecutor(2) as threads:
+        assert_frame_equal(evaluate(Tones(), protocols, executor=threads, jobs=2), table, check_exact=True)
+
+
+def test_the_same_nighthawks_with_one_and_two_workers():
+    dataset = SimulatedNighthawk(n_calls=4, n_birds=2, distances=(30, 200), n_scenes=2)
+    protocols = {"paper": NIGHTHAWK_PAPER, "released": NIGHTHAWK_RELEASED}
+    one, two = (evaluate(dataset, protocols, jobs=jobs) for jobs in (1, 2))
+    assert_frame_equal(one, two, check_exact=True)
+    assert len(one) == 2 * 2 * 2 * 3
+    assert one["duration"].between(2 * 9, 2 * 10).all()
+    assert {len(group) for _, group in one.groupby("protocol")} == {12}
+
+
+def test_a_protocol_does_not_mind_the_others(tables):
+    for name in ("plain", "borders", "all"):
+        alone = evaluate(Tones(), {name: SWITCHED[name]}, jobs=1)
+        assert_frame_equal(alone, tables[name], check_exact=True)
+
+
+def test_each_sound_is_made_once_for_all_protocols():
+    dataset = Tones(log=[])
+    evaluate(dataset, {"plain": PLAIN, "other": OTHER, "slow": dataclasses.replace(PLAIN, count="frames")}, jobs=1)
+    assert sorted(dataset.log) == sorted([clip.name for clip in dataset.clips] + dataset.recordings)
+
+
+def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
+    checkpoint = tmp_path / "counts.jsonl"
+    make = functools.partial(Tones, n_recordings=12)
+    with pytest.raises(RuntimeError, match="switched off"):
+        evaluate(make(dies_at="recording 11"), {"plain": PLAIN}, jobs=1, checkpoint=checkpoint)
+    resumed = make(log=[])
+    table = evaluate(resumed, {"plain": PLAIN}, jobs=1, checkpoint=checkpoint)
+    again = [name for name in resumed.log if name.startswith("recording")]
+    assert 0 < len(again) < 12
+    assert_frame_equal(table, evaluate(make(), {"plain": PLAIN}, jobs=1), check_exact=True)
+    finished = make(log=[])
+    assert_frame_equal(evaluate(finished, {"plain": PLAIN}, jobs=1, checkpoint=checkpoint), table, check_exact=True)
+    assert not [name for name in finished.log if name.startswith("recording")]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "protocols"),
+    [
+        (Tones(n_calls=5), {"plain": PLAIN}),
+        (Tones(), {"plain": dataclasses.replace(PLAIN, count="frames")}),
+        (Tones(), {"renamed": PLAIN}),
+    ],
+)
+def test_a_checkpoint_of_another_experiment_is_refused(dataset, protocols, tmp_path):
+    evaluate(Tones(), {"plain": PLAIN}, jobs=1, checkpoint=tmp_path / "counts")
+    with pytest.raises(ValueError, match=r"^checkpoint .*counts belongs to another job"):
+        evaluate(dataset, protocols, jobs=1, checkpoint=tmp_path / "counts")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("bad", ["bert 2 at 10", "recording 1"])
+def test_data_that_cannot_be_read_end_the_experiment(bad, jobs):
+    with pytest.raises(OSError, match=f"(?s)^the data set must be complete: .*1 failed.*{bad}: cannot read {bad}.wav"):
+        evaluate(Tones(bad=bad), {"plain": PLAIN}, jobs=jobs)
+
+
+# Bad input
+
+
+def test_an_experiment_needs_a_protocol():
+    with pytest.raises(ValueError, match=r"^protocols must hold at least one"):
+        evaluate(Tones(), {})
+
+
+def test_a_recording_must_be_longer_than_what_is_skipped():
+    with pytest.raises(
+        OSError, match=r"recording 0: a recording must be longer than the 1000 frames that are left out"
+    ):
+        evaluate(Tones(), {"plain": dataclasses.replace(PLAIN, skip_recording=1000)}, jobs=1)
+
+
+def test_files_cannot_be_tiled(tmp_path):
+    class Files(Tones):
+        def clip(self, clip):
+            return Sound(str(tmp_path / clip.name), None, 0.0)
+
+    with pytest.raises(OSError, match="borders must be 'context' for clips that are files"):
+        clip_values(Files(), {"other": OTHER}, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("background", "after"),
+        ("background", None),
+        ("borders", "mirrored"),
+        ("count", "runs"),
+        ("skip_clip", -1),
+        ("skip_clip", 1.5),
+        ("skip_recording", -1),
+        ("skip_recording", None),
+        ("start", 0),
+        ("start", -1.0),
+        ("start", np.nan),
+    ],
+)
+def test_bad_protocols_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        dataclasses.replace(PLAIN, **{name: value})
+
+
+def test_protocols_are_frozen_hashable_and_take_keywords_only():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        PLAIN.count = "frames"
+    assert len({PLAIN, Protocol(setting=RIGHT_WHALE), OTHER}) == 2
+    with pytest.raises(TypeError):
+        Protocol(RIGHT_WHALE)

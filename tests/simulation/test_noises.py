@@ -1,0 +1,658 @@
+"""Callers and noises, measured from their waveforms."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+import scipy.signal
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pcenlib.simulation.callers import Nighthawk, nighthawk_call, nighthawks, scops_owl_hoot
+from pcenlib.simulation.noises import clicks, insects, modulated_noise, noise, noise_burst, pulsation, rain, wind
+
+SR = 22050
+SOURCES = {
+    "nighthawk": lambda rng: nighthawk_call(SR, rng),
+    "scops owl": lambda rng: scops_owl_hoot(SR, rng),
+    "noise": lambda rng: noise(1000, SR, rng, slope=-3),
+    "noise burst": lambda rng: noise_burst(SR, rng),
+    "modulated noise": lambda rng: modulated_noise(1000, SR, rng, period=0.01),
+    "wind": lambda rng: wind(1000, SR, rng),
+    "clicks": lambda rng: clicks(1000, SR, rng, rate=1000),
+    "rain": lambda rng: rain(1000, SR, rng),
+    "insects": lambda rng: insects(SR, SR, rng),
+}
+
+
+@functools.cache
+def calls(sr=SR, n=30, bird=None):
+    rng = np.random.default_rng(0)
+    return [nighthawk_call(sr, rng, bird=bird) for _ in range(n)]
+
+
+def pulse_rate(call, sr=SR):
+    envelope = np.abs(scipy.signal.hilbert(call))
+    frequency, power = scipy.signal.periodogram(envelope, sr, window="hann", nfft=2**16)
+    return frequency[np.argmax(np.where(frequency > 60, power, 0))]
+
+
+def centroid(x, sr):
+    frequency, power = scipy.signal.periodogram(x, sr, window="hann")
+    return np.sum(frequency * power) / np.sum(power)
+
+
+def slope_of(x, sr, low, high):
+    """Slope of the power spectral density between two frequencies, in dB an octave."""
+    frequency, density = scipy.signal.welch(x, sr, nperseg=2048)
+    kept = (frequency >= low) & (frequency <= high)
+    return np.polyfit(np.log2(frequency[kept]), 10 * np.log10(density[kept]), 1)[0]
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+def test_a_seed_determines_the_sound(source):
+    first, again, other = (source(np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+def test_a_generator_gives_a_new_sound_each_time(source):
+    rng = np.random.default_rng(1)
+    assert not np.array_equal(source(rng), source(rng))
+
+
+# Nighthawk
+
+
+def test_nighthawk_calls_peak_at_1_and_begin_and_end_in_silence():
+    for call in calls():
+        assert np.abs(call).max() == pytest.approx(1)
+        assert np.abs(call[[0, -1]]).max() < 0.02
+
+
+@pytest.mark.parametrize("sr", [16000, 22050, 44100])
+def test_nighthawk_calls_last_a_fifth_of_a_second(sr):
+    durations = [len(call) / sr for call in calls(sr)]
+    assert np.mean(durations) == pytest.approx(0.21, rel=0.02)
+    assert 0.01 < np.std(durations) / np.mean(durations) < 0.06
+
+
+def test_nighthawk_pulse_rate():
+    rates = [pulse_rate(call) for call in calls()]
+    assert np.mean(rates) == pytest.approx(219, rel=0.02)
+    assert 0.005 < np.std(rates) / np.mean(rates) < 0.06
+
+
+@pytest.mark.parametrize("sr", [16000, 22050, 44100])
+def test_nighthawk_resonance_falls_from_4_to_3300_hertz(sr):
+    edge = round(0.030 * sr)
+    assert np.mean([centroid(call[:edge], sr) for call in calls(sr)]) == pytest.approx(4000, abs=100)
+    assert np.mean([centroid(call[-edge:], sr) for call in calls(sr)]) == pytest.approx(3400, abs=100)
+
+
+def test_nighthawk_energy_lies_in_its_band():
+    for call in calls():
+        frequency, power = scipy.signal.periodogram(call, SR)
+        inside = (frequency > 2500) & (frequency < 5000)
+        assert power[inside].sum() > 0.95 * power.sum()
+
+
+@pytest.mark.parametrize("sr", [8000, 0, np.nan])
+def test_nighthawk_needs_a_sample_rate_that_holds_it(sr):
+    with pytest.raises(ValueError, match=r"^sr must"):
+        nighthawk_call(sr, np.random.default_rng(0))
+
+
+def test_a_higher_voice_needs_a_higher_sample_rate():
+    bird = Nighthawk(start=9000.0, end=12000.0)
+    assert np.isfinite(nighthawk_call(44100, np.random.default_rng(0), bird=bird)).all()
+    with pytest.raises(ValueError, match=r"^sr must be a finite number at least 25120"):
+        nighthawk_call(22050, np.random.default_rng(0), bird=bird)
+
+
+OTHER_BIRDS = {
+    "slow pulses": Nighthawk(pulse_rate=90.0),
+    "fast pulses": Nighthawk(pulse_rate=400.0, width=700.0),
+    "rising and narrow": Nighthawk(start=2500.0, end=4500.0, width=250.0),
+    "low": Nighthawk(start=1200.0, end=900.0, width=250.0),
+    "long": Nighthawk(duration=0.5, attack=0.1, release=0.05),
+}
+
+
+@pytest.mark.parametrize("bird", OTHER_BIRDS.values(), ids=OTHER_BIRDS.keys())
+def test_a_bird_calls_as_it_is_described(bird):
+    heard = calls(n=15, bird=bird)
+    assert np.mean([len(call) / SR for call in heard]) == pytest.approx(bird.duration, rel=0.03)
+    assert np.mean([pulse_rate(call) for call in heard]) == pytest.approx(bird.pulse_rate, rel=0.02)
+    edge = round(0.15 * bird.duration * SR)
+    begins, ends = (np.mean([centroid(call[part], SR) for call in heard]) for part in (slice(edge), slice(-edge, None)))
+    fall = bird.end - bird.start
+    # The resonance moves as the square of time: by 1 % of its way in the middle of the first part, 86 % in the last's.
+    assert begins == pytest.approx(bird.start + 0.01 * fall, rel=0.04)
+    assert ends == pytest.approx(bird.start + 0.86 * fall, rel=0.04)
+
+
+@pytest.mark.parametrize(("width", "start"), [(200.0, 4000.0), (560.0, 4000.0), (560.0, 2500.0)])
+def test_width_of_the_resonance(width, start):
+    bird = Nighthawk(width=width, start=start, end=start, pulse_rate=50.0)
+    spreads = []
+    for call in calls(n=10, bird=bird):
+        frequency, power = scipy.signal.periodogram(call, SR, window="hann")
+        centre = np.sum(frequency * power) / np.sum(power)
+        spreads.append(np.sqrt(np.sum((frequency - centre) ** 2 * power) / np.sum(power)))
+    # The power of a Gaussian gain is narrower than the gain by the square root of two.
+    assert np.mean(spreads) == pytest.approx(width / np.sqrt(2), rel=0.03)
+
+
+@pytest.mark.parametrize("bird", [Nighthawk(), Nighthawk(start=10000.0, end=10000.0, width=1000.0)])
+def test_a_call_is_the_same_at_any_sample_rate_but_for_what_that_cannot_hold(bird):
+    fine, coarse = (nighthawk_call(sr, np.random.default_rng(0), bird=bird) for sr in (44100, 22050))
+    halved = scipy.signal.decimate(fine, 2, ftype="fir", n=500)[: coarse.size]
+    assert np.corrcoef(halved, coarse[: halved.size])[0, 1] > 0.99
+
+
+def test_pulses_are_a_little_irregular_in_strength():
+    spreads = []
+    for call in calls(n=10, bird=Nighthawk(start=4000.0, end=4000.0, duration=0.4)):
+        envelope = np.abs(scipy.signal.hilbert(call))[round(0.05 * SR) : -round(0.05 * SR)]
+        peaks, _ = scipy.signal.find_peaks(envelope, distance=round(0.7 * SR / 219))
+        spreads.append(np.std(envelope[peaks]) / np.mean(envelope[peaks]))
+    assert np.mean(spreads) == pytest.approx(0.2, abs=0.04)
+
+
+def test_attack_and_release():
+    bird = Nighthawk(duration=0.4, attack=0.1, release=0.05)
+    squares = np.zeros((60, round(0.4 * SR)))
+    for row, call in zip(squares, calls(n=60, bird=bird), strict=True):
+        row[:] = np.interp(np.arange(row.size) / row.size, np.arange(call.size) / call.size, call**2)
+    level = np.sqrt(np.convolve(squares.mean(axis=0), np.ones(200) / 200, mode="same"))
+    full = np.median(level[round(0.15 * SR) : round(0.3 * SR)])
+    attack, release = (level[round(time * SR)] / full for time in (0.05, 0.4 - 0.025))
+    assert attack == pytest.approx(0.5, abs=0.05)
+    assert release == pytest.approx(0.5, abs=0.05)
+
+
+def test_birds_differ_and_their_calls_differ_less():
+    birds = nighthawks(40, np.random.default_rng(0))
+    assert len(set(birds)) == 40
+    spread = np.std([bird.pulse_rate for bird in birds])
+    within = np.mean([np.std([pulse_rate(call) for call in calls(n=5, bird=bird)]) for bird in birds[:10]])
+    assert within < 0.5 * spread
+
+
+def test_birds_vary_around_the_median_bird():
+    birds = nighthawks(2000, np.random.default_rng(0))
+    assert nighthawks(2000, np.random.default_rng(0)) == birds
+    for field in dataclasses.fields(Nighthawk):
+        values = np.array([getattr(bird, field.name) for bird in birds])
+        assert np.median(values) == pytest.approx(field.default, rel=0.03)
+        if field.name not in ("release", "level"):
+            assert 0.02 < np.std(np.log(values)) < 0.35
+    levels = np.array([bird.level for bird in birds])
+    assert np.mean(levels) == pytest.approx(90, abs=0.3)
+    assert np.std(levels) == pytest.approx(3, rel=0.05)
+
+
+def test_a_smaller_flock_is_the_first_birds_of_a_larger_one():
+    assert nighthawks(7, np.random.default_rng(3))[:4] == nighthawks(4, np.random.default_rng(3))
+
+
+def test_the_level_of_a_bird_does_not_change_its_waveform():
+    loud, soft = (calls(n=1, bird=Nighthawk(level=level))[0] for level in (100.0, 60.0))
+    assert_array_equal(loud, soft)
+
+
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, "1"])
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Nighthawk) if field.name != "level"])
+def test_impossible_birds_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        Nighthawk(**{name: value})
+
+
+def test_levels_of_birds_are_numbers():
+    assert Nighthawk(level=-10.0).level == -10.0
+    with pytest.raises(ValueError, match=r"^level must"):
+        Nighthawk(level=np.nan)
+
+
+@pytest.mark.parametrize("n_birds", [0, -1, 2.5, None])
+def test_a_flock_is_a_number_of_birds(n_birds):
+    with pytest.raises(ValueError, match=r"^n_birds must be a positive integer"):
+        nighthawks(n_birds, np.random.default_rng(0))
+
+
+# Noise
+
+
+@given(st.integers(1, 2000), st.floats(-12, 12), st.integers(0, 100))
+def test_noise_has_its_length_and_a_root_mean_square_of_1(n_samples, slope, seed):
+    x = noise(n_samples, SR, np.random.default_rng(seed), slope=slope)
+    assert x.shape == (n_samples,)
+    assert np.mean(x**2) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("slope", [-6, -3, 0, 3])
+@pytest.mark.parametrize("sr", [2000, 22050])
+def test_slope_of_noise(slope, sr):
+    x = noise(2**18, sr, np.random.default_rng(0), slope=slope)
+    assert slope_of(x, sr, 100, sr / 2.2) == pytest.approx(slope, abs=0.1)
+
+
+def test_noise_is_level_below_fmin():
+    x = noise(2**18, SR, np.random.default_rng(0), slope=-6, fmin=2000)
+    assert slope_of(x, SR, 100, 1800) == pytest.approx(0, abs=0.1)
+    assert slope_of(x, SR, 2200, 10000) == pytest.approx(-6, abs=0.1)
+
+
+def test_white_noise_is_gaussian():
+    x = noise(100_000, SR, np.random.default_rng(0))
+    assert np.mean(x) == pytest.approx(0, abs=0.015)
+    assert np.mean(np.abs(x) > 1) == pytest.approx(0.3173, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_samples", 0),
+        ("n_samples", -5),
+        ("n_samples", 1.5),
+        ("fmin", 0),
+        ("fmin", 11026),
+        ("fmin", np.nan),
+        ("slope", np.nan),
+    ],
+)
+def test_bad_noise_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        noise(**{"n_samples": 100, "sr": SR, "rng": np.random.default_rng(0), name: value})
+
+
+# Noise bursts
+
+
+@pytest.mark.parametrize(("fmin", "fmax"), [(1000, 10000), (2000, 4000)])
+def test_a_burst_fills_its_band_evenly(fmin, fmax):
+    rng = np.random.default_rng(0)
+    bursts = np.stack([noise_burst(SR, rng, fmin=fmin, fmax=fmax) for _ in range(200)])
+    frequency, power = scipy.signal.periodogram(bursts, SR)
+    power = power.mean(axis=0)
+    inside = (frequency > fmin) & (frequency < fmax)
+    assert power[inside].sum() > 0.99 * power.sum()
+    halves = np.array_split(power[inside], 2)
+    assert halves[0].mean() == pytest.approx(halves[1].mean(), rel=0.05)
+
+
+def test_a_burst_peaks_at_1_and_lasts_as_long_as_told():
+    burst = noise_burst(SR, np.random.default_rng(0), duration=0.1)
+    assert burst.shape == (2205,)
+    assert np.abs(burst).max() == pytest.approx(1)
+    assert np.abs(burst[[0, -1]]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("fmin", -1), ("fmin", 10001), ("fmax", 0), ("fmax", 11026), ("duration", 0.01)]
+)
+def test_bad_bursts_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        noise_burst(SR, np.random.default_rng(0), **{name: value})
+
+
+# Modulated noise
+
+
+@pytest.mark.parametrize(("active", "n_on"), [(0.5, 64), (0.25, 32), (0.75, 96), (1.0, 128)])
+def test_modulated_noise_is_on_for_its_share_of_each_period(active, n_on):
+    # 128 samples a period, a power of two so that no border is a matter of rounding.
+    x = modulated_noise(10 * 128, 1024, np.random.default_rng(0), period=0.125, active=active)
+    on = (x != 0).reshape(10, 128)
+    assert_array_equal(on, np.broadcast_to(np.arange(128) < n_on, (10, 128)))
+
+
+def test_modulated_noise_is_noise_times_its_envelope():
+    x = noise(1024, 1024, np.random.default_rng(0))
+    on = np.arange(1024) % 256 < 128
+    for depth in (0, 0.25, 1):
+        y = modulated_noise(1024, 1024, np.random.default_rng(0), period=0.25, depth=depth)
+        assert_allclose(y, np.where(on, 1, 1 - depth) * x)
+
+
+def test_modulated_noise_has_a_root_mean_square_of_1_while_on():
+    x = modulated_noise(2**17, 2000, np.random.default_rng(0), period=0.128, active=0.3)
+    assert np.sqrt(np.mean(x[x != 0] ** 2)) == pytest.approx(1, abs=0.01)
+    assert np.mean(x != 0) == pytest.approx(0.3, abs=0.01)
+
+
+# Parts of a period that are exact in binary, so that no border is a matter of rounding.
+@given(st.integers(0, 64).map(lambda part: part / 64), st.floats(0, 1))
+def test_phase_moves_the_pulsation_within_its_period(phase, depth):
+    gain = pulsation(256, 1024, period=0.125, depth=depth, phase=phase)
+    assert set(gain) <= {1.0, 1 - depth}
+    assert_array_equal(gain[:128], gain[128:])
+    later = pulsation(256, 1024, period=0.125, depth=depth)
+    assert np.sum(gain != np.roll(later, -round(128 * phase))) <= 4  # at most a sample at each of four borders
+
+
+def test_modulated_noise_takes_a_slope():
+    x = modulated_noise(2**18, 2000, np.random.default_rng(0), period=0.128, depth=0.0, slope=-6)
+    assert slope_of(x, 2000, 40, 900) == pytest.approx(-6, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("phase", -0.1),
+        ("phase", np.nan),
+        ("period", 0),
+        ("period", np.inf),
+        ("active", 0),
+        ("active", 1.1),
+        ("depth", -0.1),
+        ("depth", 1.1),
+    ],
+)
+def test_bad_modulation_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        modulated_noise(100, SR, np.random.default_rng(0), **{"period": 0.01, name: value})
+
+
+def test_a_burst_in_a_band_without_any_frequency_is_refused():
+    with pytest.raises(ValueError, match="fmin and fmax"):
+        noise_burst(SR, np.random.default_rng(0), fmin=1001, fmax=1002)
+
+
+# Wind
+
+
+def gain_of_wind(n_samples, sr, seed, **options):
+    """Gain of the gusts in dB, but for a constant: the same wind, with and without them."""
+    gusty, steady = (
+        wind(n_samples, sr, np.random.default_rng(seed), spread=spread, **options) for spread in (6.0, 0.0)
+    )
+    return 20 * np.log10(gusty / steady)
+
+
+@pytest.mark.parametrize("n_samples", [1, 1000, 22050])
+def test_wind_has_its_length_and_a_root_mean_square_of_1(n_samples):
+    x = wind(n_samples, SR, np.random.default_rng(0))
+    assert x.shape == (n_samples,)
+    assert np.mean(x**2) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("spread", [0.0, 6.0])
+def test_wind_falls_by_6_dB_an_octave(spread):  # noqa: N802
+    x = wind(2**18, SR, np.random.default_rng(0), spread=spread)
+    assert slope_of(x, SR, 100, 10000) == pytest.approx(-6, abs=0.1)
+
+
+def test_wind_without_gusts_is_noise():
+    x = wind(5000, SR, np.random.default_rng(0), spread=0.0)
+    assert_allclose(x, noise(5000, SR, np.random.default_rng(0), slope=-6))
+
+
+def test_standard_deviation_of_gusts():
+    gain = gain_of_wind(200_000, 2000, 0, rate=40.0)  # 4000 gusts
+    assert np.std(gain) == pytest.approx(6, rel=0.03)
+
+
+def test_gusts_vary_as_much_at_the_borders_as_elsewhere():
+    rng = np.random.default_rng(0)
+    gains = []
+    for _ in range(1000):
+        gain = gain_of_wind(13, 100, int(rng.integers(2**31)), rate=12.5)
+        gains.append(gain[::2])  # at each quarter of a gust, where a level is drawn
+    spread = np.std(np.diff(gains, axis=1), axis=0)
+    assert_allclose(spread, spread.mean(), rtol=0.1)
+
+
+@pytest.mark.parametrize("rate", [5.0, 20.0])
+def test_rate_of_gusts(rate):
+    gain = gain_of_wind(200_000, 2000, 0, rate=rate)
+    maxima = np.flatnonzero((gain[1:-1] > gain[:-2]) & (gain[1:-1] > gain[2:]))
+    assert maxima.size / 100 == pytest.approx(rate, rel=0.25)
+
+
+# Clicks
+
+
+def bursts(x, gap):
+    """Stretches of a waveform that are not zero, but for so many samples within: their first samples and ends."""
+    loud = np.flatnonzero(x)
+    borders = np.flatnonzero(np.diff(loud) > gap)
+    firsts = loud[np.concatenate([[0], borders + 1])]
+    ends = loud[np.concatenate([borders, [loud.size - 1]])] + 1
+    return list(zip(firsts, ends, strict=True))
+
+
+def test_clicks_come_independently_at_their_rate():
+    rng = np.random.default_rng(0)
+    counts = [len(bursts(np.append(clicks(8000, 8000, rng, rate=5, decay=0.0002), 1), 1)) - 1 for _ in range(400)]
+    assert np.mean(counts) == pytest.approx(5, rel=0.05)
+    assert np.var(counts) == pytest.approx(5, rel=0.2)  # as Poisson's
+
+
+def test_clicks_come_anywhere():
+    firsts = [
+        first / 8000
+        for seed in range(300)
+        if (x := clicks(8000, 8000, np.random.default_rng(seed), rate=3, decay=0.0002)).any()
+        for first, _ in bursts(x, 1)
+    ]
+    shares, _ = np.histogram(firsts, 4, (0, 1))
+    assert_allclose(shares / len(firsts), 0.25, atol=0.05)
+
+
+@pytest.mark.parametrize("decay", [0.001, 0.004])
+def test_clicks_start_at_1_and_decay(decay):
+    rng = np.random.default_rng(0)
+    x = clicks(200 * SR, SR, rng, rate=5, decay=decay, spread=0)
+    length = round(8 * decay * SR)
+    alone = [x[first:end] for first, end in bursts(x, 10) if end - first == length]
+    assert len(alone) > 500
+    power = np.mean(np.square(alone), axis=0)
+    time = np.arange(length) / SR
+    kept = time < 3 * decay
+    assert np.polyfit(time[kept], np.log(power[kept]), 1)[0] == pytest.approx(-2 / decay, rel=0.03)
+    assert np.mean(power / np.exp(-2 * time / decay)) == pytest.approx(1, rel=0.03)
+
+
+@pytest.mark.parametrize("spread", [3.0, 6.0])
+def test_levels_of_clicks(spread):
+    x = clicks(2000 * 2000, 2000, np.random.default_rng(0), rate=1, decay=0.02, spread=spread)
+    length = round(8 * 0.02 * 2000)
+    alone = [x[first:end] for first, end in bursts(x, 10) if end - first == length]
+    envelope = np.exp(-np.arange(length) / (0.02 * 2000))
+    levels = [10 * np.log10(np.sum(click**2) / np.sum(envelope**2)) for click in alone]
+    assert np.median(levels) == pytest.approx(0, abs=0.5)
+    assert np.std(levels) == pytest.approx(spread, rel=0.1)
+
+
+def test_high_pass_of_clicks():
+    plain, high = (
+        clicks(60 * SR, SR, np.random.default_rng(0), rate=50, spread=0, fmin=fmin) for fmin in (0.0, 1000.0)
+    )
+    frequency, before = scipy.signal.welch(plain, SR, nperseg=4096)
+    _, after = scipy.signal.welch(high, SR, nperseg=4096)
+    for ratio in (0.5, 1, 2, 5):
+        at = np.abs(frequency - 1000 * ratio) < 50
+        assert after[at].sum() / before[at].sum() == pytest.approx(1 / (1 + ratio**-4), rel=0.1)
+
+
+def test_a_click_at_one_end_is_not_heard_at_the_other():
+    at_the_end = at_the_start = 0
+    for seed in range(4000):
+        options = {"n_samples": 2000, "sr": SR, "rate": 8.0, "decay": 0.0002, "spread": 0}
+        found = np.flatnonzero(clicks(rng=np.random.default_rng(seed), **options))
+        if found.size and found[0] > 1950:
+            far = slice(1000)
+            at_the_end += 1
+        elif found.size and found[-1] < 50:
+            far = slice(1000, None)
+            at_the_start += 1
+        else:
+            continue
+        x = clicks(rng=np.random.default_rng(seed), fmin=1000.0, **options)
+        assert np.abs(x[far]).max() < 0.01 * np.abs(x).max()
+    assert min(at_the_end, at_the_start) > 10
+
+
+def test_clicks_in_bands_keep_their_power_and_have_bands_of_their_own():
+    options = {"n_samples": 200 * SR, "sr": SR, "rate": 5, "decay": 0.02, "spread": 0}
+    white, banded = (clicks(rng=np.random.default_rng(0), octaves=octaves, **options) for octaves in (None, 0.3))
+    assert_allclose(np.mean(banded**2), np.mean(white**2), rtol=0.1)
+    # Most of the energy of one click lies within twice the widest band, four times 0.3 octaves.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = clicks(SR, SR, rng, rate=0.5, decay=0.02, fmin=1000.0, octaves=0.3)
+        if not x.any():
+            continue
+        energy = np.abs(scipy.fft.rfft(x)) ** 2
+        frequency = scipy.fft.rfftfreq(x.size, 1 / SR)
+        loudest = frequency[energy.argmax()]
+        near = np.abs(np.log2(np.maximum(frequency, 1) / loudest)) < 2.4
+        assert energy[near].sum() > 0.8 * energy.sum()
+
+
+def test_centres_of_clicks_lie_anywhere_above_fmin():
+    centres = []
+    for seed in range(300):
+        x = clicks(4000, SR, np.random.default_rng(seed), rate=5, decay=0.02, fmin=1000.0, octaves=0.1)
+        if x.any():
+            centres.append(scipy.fft.rfftfreq(x.size, 1 / SR)[(np.abs(scipy.fft.rfft(x)) ** 2).argmax()])
+    shares = np.histogram(np.log2(centres), bins=np.log2([1000, 2000, 4000, 8000]))[0] / len(centres)
+    assert_allclose(shares, 1 / np.log2(11.025), atol=0.12)
+
+
+@pytest.mark.parametrize("fmin", [0.0, 1000.0])
+def test_no_clicks_are_silence(fmin):
+    assert_array_equal(clicks(1000, SR, np.random.default_rng(0), rate=0, fmin=fmin), np.zeros(1000))
+
+
+# Rain
+
+
+@pytest.mark.parametrize("rate", [0.0, 60.0])
+def test_rain_has_its_length_and_a_root_mean_square_of_1(rate):
+    x = rain(SR, SR, np.random.default_rng(0), rate=rate)
+    assert x.shape == (SR,)
+    assert np.mean(x**2) == pytest.approx(1)
+
+
+def test_rain_is_hiss_and_drops():
+    hiss = noise(20 * SR, SR, np.random.default_rng(0))
+    assert_allclose(rain(20 * SR, SR, np.random.default_rng(0), rate=0.0), hiss)
+    x = rain(20 * SR, SR, np.random.default_rng(0), rate=10.0)
+    drops = x / np.median(x / hiss) - hiss
+    frequency, power = scipy.signal.welch(drops, SR, nperseg=1024)
+    assert power[frequency < 500].mean() < 0.1 * power[frequency > 2000].mean()
+    level = np.sqrt(np.convolve(drops**2, np.ones(22) / 22, mode="same"))  # over 1 ms
+    peaks, _ = scipy.signal.find_peaks(level, height=1, distance=round(0.01 * SR))
+    assert peaks.size == pytest.approx(200, rel=0.25)
+    assert 2 < np.median(level[peaks]) < 6  # well above the hiss
+    assert np.mean(level > 1) < 0.1  # and short
+
+
+def test_more_drops_make_rain_less_like_hiss():
+    def excess(rate):
+        x = rain(10 * SR, SR, np.random.default_rng(0), rate=rate)
+        return np.mean(x**4) - 3  # 0 for Gaussian noise
+
+    assert abs(excess(0.0)) < 0.1
+    assert excess(60.0) > excess(5.0) + 1 > 1
+
+
+# Insects
+
+
+@pytest.mark.parametrize(("rate", "pulses"), [(2.5, 4), (1.0, 3), (2.0, 1)])
+@pytest.mark.parametrize("sr", [16000, 22050])
+def test_chirps_and_pulses(rate, pulses, sr):
+    x = insects(60 * sr, sr, np.random.default_rng(0), rate=rate, pulses=pulses)
+    chirps = bursts(x, 0.025 * sr)
+    assert len(chirps) == pytest.approx(60 * rate, abs=3)
+    steps = np.diff([first for first, _ in chirps]) / sr
+    assert np.mean(steps) == pytest.approx(1 / rate, rel=0.02)
+    assert np.std(steps) < 0.1 / rate
+    for first, end in chirps[1:-1]:
+        within = bursts(x[first:end], 0.005 * sr)
+        assert len(within) == pulses
+        for step in np.diff([begin for begin, _ in within]) / sr:
+            assert step == pytest.approx(0.030, abs=0.007)
+        assert all((last - begin) / sr == pytest.approx(0.016, abs=0.001) for begin, last in within)
+
+
+@pytest.mark.parametrize("carrier", [2000.0, 4800.0])
+def test_an_insect_sings_its_tone(carrier):
+    x = insects(20 * SR, SR, np.random.default_rng(0), carrier=carrier)
+    frequency, power = scipy.signal.welch(x, SR, nperseg=2048)
+    assert centroid(x, SR) == pytest.approx(carrier, rel=0.005)
+    assert power[np.abs(frequency - carrier) < 200].sum() > 0.99 * power.sum()
+
+
+def test_an_insect_peaks_at_about_1():
+    x = insects(20 * SR, SR, np.random.default_rng(0))
+    peaks = [np.abs(x[first:end]).max() for first, end in bursts(x, 0.005 * SR)]
+    assert np.median(peaks) == pytest.approx(1, abs=0.05)
+    assert 0.05 < np.std(peaks[1:-1]) < 0.2
+
+
+def test_a_short_stretch_of_song_is_the_beginning_of_a_longer_one():
+    whole = insects(2 * SR, SR, np.random.default_rng(0))
+    for n_samples in range(SR, 2 * SR, 999):
+        assert_array_equal(insects(n_samples, SR, np.random.default_rng(0)), whole[:n_samples])
+
+
+def test_song_may_be_under_way_when_a_recording_begins():
+    assert any(insects(100, SR, np.random.default_rng(seed), rate=200.0)[0] != 0 for seed in range(200))
+
+
+def test_the_first_chirp_comes_anywhere_within_a_period():
+    firsts = [np.flatnonzero(insects(SR, SR, np.random.default_rng(seed)))[0] / SR for seed in range(100)]
+    assert min(firsts) < 0.03
+    assert 0.37 < max(firsts) < 0.41
+    assert np.mean(firsts) == pytest.approx(0.2, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "value"),
+    [
+        *((source, "n_samples", value) for source in (wind, clicks, rain, insects) for value in (0, -1, 1.5)),
+        *((source, "sr", value) for source in (wind, clicks, rain, insects) for value in (0, -1)),
+        *((source, "rate", value) for source in (wind, clicks, rain, insects) for value in (-1, np.nan)),
+        (wind, "spread", -1),
+        (wind, "rate", 0),
+        (clicks, "decay", 0),
+        (clicks, "spread", -1),
+        (clicks, "fmin", -1),
+        (clicks, "fmin", 11026),
+        (clicks, "octaves", 0),
+        (clicks, "octaves", np.nan),
+        (insects, "carrier", 0),
+        (insects, "carrier", 11026),
+        (insects, "rate", 0),
+        (insects, "pulses", 0),
+        (insects, "pulses", 2.5),
+    ],
+)
+def test_bad_noises_are_refused(source, name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        source(**{"n_samples": 1000, "sr": SR, "rng": np.random.default_rng(0), "rate": 1.0, name: value})
+
+
+# Scops owl
+
+
+@pytest.mark.parametrize("sr", [8000, 22050])
+def test_scops_owls_whistle_near_1300_hz_for_a_quarter_of_a_second(sr):
+    rng = np.random.default_rng(0)
+    hoots = [scops_owl_hoot(sr, rng) for _ in range(30)]
+    assert np.mean([len(hoot) / sr for hoot in hoots]) == pytest.approx(0.25, rel=0.03)
+    assert np.mean([centroid(hoot, sr) for hoot in hoots]) == pytest.approx(1310, rel=0.03)
+    for hoot in hoots:
+        assert 0.95 < np.abs(hoot).max() <= 1
+        assert np.abs(hoot[[0, -1]]).max() < 0.02
+        assert centroid(hoot[: len(hoot) // 8], sr) > centroid(hoot[len(hoot) // 2 :], sr) + 50  # falls at first
+    with pytest.raises(ValueError, match=r"^sr must"):
+        scops_owl_hoot(2000, rng)
