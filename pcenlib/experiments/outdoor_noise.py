@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.evaluation import count_exceedances
-from pcenlib.core.streaming import DetectionFunctions
+from pcenlib.core.streaming import DETECTORS
 from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
@@ -69,10 +69,10 @@ def causes_of_false_alarms(esc50: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
     for kept in (False, True):
         dataset = Esc50(esc50.folder, padded=kept)
         names = [name for name in dataset.recordings if _length(Esc50(esc50.folder), name) >= SHORTEST]
-        functions = [recording_functions(dataset, name, PROTOCOLS | {"own": OWN}) for name in names]
+        functions = recording_functions(dataset, PROTOCOLS | {"own": OWN}, names, jobs=jobs).values()
         categories = np.array([Esc50.category(name) for name in names])
         counts: dict[tuple[str, str], Array] = {}
-        for detector in DetectionFunctions._fields:
+        for detector in DETECTORS:
             for (label, distance), thresholds in birds.items():
                 values = [each[label][detector] for each in functions]
                 name = f"bird at {distance:g} m, {label}"

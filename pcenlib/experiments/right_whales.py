@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.evaluation import count_exceedances, threshold_at_recall
-from pcenlib.core.novelty import background
+from pcenlib.core.novelty import over_background
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
+from pcenlib.core.streaming import MAX_POOLED_PCEN
 from pcenlib.datasets.interface import Clip, Reflected, Sound
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
@@ -34,7 +35,6 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 SEED = 2019
-PCEN = "max_pooled_pcen"
 ALL = "all"  # signal-to-noise ratios
 
 
@@ -55,11 +55,9 @@ def band_name(setting: Setting) -> str:
 
 
 def _protocols() -> dict[str, Protocol]:
-    frequencies = RIGHT_WHALE.frequencies
-    inside = np.flatnonzero((frequencies >= 50) & (frequencies <= 300))
     return {
         f"s = {s:.2g}, {band_name(setting)}": replace(RIGHT_WHALE_PAPER, setting=replace(setting, s=s))
-        for setting in (RIGHT_WHALE, RIGHT_WHALE.with_bands(int(inside[0]), int(inside[-1])))
+        for setting in (RIGHT_WHALE, RIGHT_WHALE.within(50, 300))
         for s in (RIGHT_WHALE_PAPER.setting.s, RIGHT_WHALE_RELEASED.setting.s)
     }
 
@@ -136,13 +134,13 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
     import pandas as pd
 
     values = _maxima(CallsAndNoise(challenge), jobs)
-    in_ships = [recording_functions(ships, name, PROTOCOLS) for name in ships.recordings]
+    in_ships = recording_functions(ships, PROTOCOLS, jobs=jobs).values()
     rng = np.random.default_rng(SEED)
     rows = []
-    for keys, table in values.groupby(["label", "before", "detector"], sort=False):
+    for keys, table in values.groupby(["label", "before", "detector"], sort=False, observed=True):
         label, before, detector = map(str, keys)
         setting = PROTOCOLS[label].setting
-        if detector != PCEN and setting.s != RIGHT_WHALE.s:
+        if detector != MAX_POOLED_PCEN and setting.s != RIGHT_WHALE.s:
             continue  # flux knows no s
         of_ships = [each[label][detector] for each in in_ships]
         durations = np.array([each.size for each in of_ships]) * setting.hop
@@ -160,7 +158,7 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
             rows.append(
                 {
                     "detector": detector,
-                    "s": round(setting.s, 3) if detector == PCEN else np.nan,
+                    "s": round(setting.s, 3) if detector == MAX_POOLED_PCEN else np.nan,
                     "bands": band_name(setting),
                     "before": before,
                     "snr": str(snr),
@@ -220,7 +218,7 @@ def loudest_moments(challenge: RealSet) -> "pd.DataFrame":
         first = round(sound.lead / RIGHT_WHALE.hop)
         for setting in settings:
             E = spectrogram(np.asarray(sound.source), setting)
-            ratio = (E / background(E, s=setting.s))[:, first:]
+            ratio = over_background(E, s=setting.s)[:, first:]
             band, frame = np.unravel_index(ratio.argmax(), ratio.shape)
             time, frequency = setting.place_of_maximum(ratio)
             within = E[band, first:] > E[band, first + frame] / 2

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pcenlib.experiments.tables import in_order
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -94,7 +96,8 @@ def load(name: str, *, definition: str | None = None, folder: Path = FOLDER) -> 
         raise ValueError(
             f"{path} is stale: it is a result of {provenance['definition']!r}, not of {definition!r}; compute it again"
         )
-    return Stored(pd.read_csv(path, skiprows=n_header), provenance)
+    table = pd.read_csv(path, skiprows=n_header)
+    return Stored(in_order(table) if "detector" in table else table, provenance)
 
 
 def check_same(

@@ -101,7 +101,7 @@ def test_protocols_have_both_values_of_s_and_both_bands():
 def test_loud_tones_are_told_from_noise_and_quiet_ones_less(whales):
     _, table = whales
     pcen = table.query(
-        "detector == 'max_pooled_pcen' and before == 'reflection' and bands == '55-297 Hz' and s == 0.33"
+        "detector == 'max-pooled PCEN' and before == 'reflection' and bands == '55-297 Hz' and s == 0.33"
     )
     areas = pcen.set_index("snr")["area"]
     assert areas["16.5"] == 1
@@ -119,7 +119,7 @@ def test_counts_and_times_belong_together(whales):
     assert_allclose(table["duration"], frames * RIGHT_WHALE.hop)
     assert (table["mtbfa_low"] <= table["mtbfa_high"]).all()
     assert not table.duplicated(["detector", "s", "bands", "before", "snr"]).any()
-    assert table.loc[table["detector"] != "max_pooled_pcen", "s"].isna().all()
+    assert table.loc[table["detector"] != "max-pooled PCEN", "s"].isna().all()
 
 
 def test_a_background_that_starts_from_the_first_frame_raises_thresholds(whales):
@@ -166,7 +166,7 @@ def test_causes_are_where_the_clicks_are_and_silence_is_left_out(tmp_path, monke
     assert set(table["category"]) == {"rain", "pouring_water"}  # without padding, the saw is shorter than a second
     shares = table.groupby(["kept", "threshold", "detector"])["share"].sum()
     assert_allclose(shares[shares > 0], 1)
-    flux = table.query("not kept and detector == 'max_pooled_flux' and threshold == 'own 99.9 %'")
+    flux = table.query("not kept and detector == 'max-pooled flux' and threshold == 'own 99.9 %'")
     assert flux.set_index("category").loc["pouring_water", "share"] > 0.9
     assert (table["share_low"] <= table["share_high"]).all()
 
