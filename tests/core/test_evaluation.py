@@ -15,8 +15,8 @@ from pcenlib import chance_mtbfa, mtbfa, threshold_at_recall
 from pcenlib.core.evaluation import Counts, count_exceedances, exceedance, format_mtbfa, merge_counts, poisson_interval
 from pcenlib.experiments.tables import (
     calibrate,
-    medians_in_words,
     in_order,
+    medians_in_words,
     mtbfa_table,
     over_groups,
     readable,
