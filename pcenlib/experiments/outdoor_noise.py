@@ -16,12 +16,13 @@ from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
 from pcenlib.experiments.intervals import N_RESAMPLES, interval, resample_weights
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, Protocol
+from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BIRDS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
+__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
 
 
 Array = npt.NDArray[np.float64]
@@ -132,3 +133,23 @@ def _shares(alarms: Array, categories: npt.NDArray[np.str_], rng: np.random.Gene
         for column, kind in enumerate(kinds)
     ]
     return pd.DataFrame(rows)
+
+
+EXPERIMENTS = {
+    "esc50-causes": Experiment(
+        run=causes_of_false_alarms,
+        sets=("esc50",),
+        definition=describe(
+            "false alarms by category, version 2",
+            PROTOCOLS,
+            OWN,
+            BIRDS,
+            QUANTILES,
+            SHORTEST,
+            N_RESAMPLES,
+        ),
+        keys=("kept", "threshold", "detector", "category"),
+        tolerances={"n_clips": 0, "alarms": 0, "share": 1e-5},
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""

@@ -15,14 +15,16 @@ from pcenlib.core.streaming import MAX_POOLED_PCEN
 from pcenlib.datasets.interface import Clip, Reflected, Sound
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import area_under_curve, interval, resample_weights, resampled
+from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
+from pcenlib.experiments.stored import Experiment, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "BEFORE",
+    "EXPERIMENTS",
     "PROTOCOLS",
     "CallsAndNoise",
     "band_name",
@@ -154,7 +156,6 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
             alarms = (weights * _peaks(of_ships, thresholds)).sum(axis=1)
             with np.errstate(divide="ignore"):
                 times = weights @ durations / alarms
-            pairs = list(zip(samples, noises, strict=True))
             rows.append(
                 {
                     "detector": detector,
@@ -164,7 +165,7 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
                     "snr": str(snr),
                     "n_calls": samples.shape[1],
                     "threshold": thresholds[0],
-                    **interval("area", [area_under_curve(of_calls, of_noise) for of_calls, of_noise in pairs]),
+                    **interval("area", area_under_curve(samples, noises)),
                     **interval("noise_share", (noises > thresholds[:, np.newaxis]).mean(axis=1)),
                     "false_alarms": int(alarms[0]),
                     "duration": durations.sum(),
@@ -280,3 +281,28 @@ def noise_that_defeats(challenge: RealSet, *, n: int = 12, tenth: float = 0.1) -
         for _, row in top.head(n).iterrows():
             rows.append({"bands": bands, "what": row["clip"], **row[columns], "broadband": float(row["spread"] > 0.5)})
     return pd.DataFrame(rows)[["bands", "what", "share", *columns, "broadband"]]
+
+
+EXPERIMENTS = {
+    "right-whales-and-ships": Experiment(
+        run=right_whales_and_ships,
+        sets=("narw", "deepship"),
+        definition=describe(
+            "up-calls against noise clips and ships, version 2",
+            PROTOCOLS,
+            BEFORE,
+            SEED,
+            N_RESAMPLES,
+        ),
+        keys=("detector", "s", "bands", "before", "snr"),
+        tolerances={"n_calls": 0, "threshold": 1e-5, "area": 1e-5, "noise_share": 1e-5, "false_alarms": 0},
+    ),
+    "right-whale-noise": Experiment(
+        run=noise_that_defeats,
+        sets=("narw",),
+        definition=describe("loudest moments of PCEN in calls and noise, version 1", PROTOCOLS),
+        keys=("bands", "what", "share"),
+        tolerances={"rise": 1e-5, "frequency": 1e-5, "spread": 1e-5, "lasting": 1e-5},
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""
