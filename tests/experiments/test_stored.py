@@ -1,14 +1,19 @@
 """Stored tables: what is written is read, and what is stale is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import pcenlib
 from pcenlib.experiments import stored
+from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
+from pcenlib.experiments.stored import describe
 
 TABLE = pd.DataFrame(
     {
@@ -179,3 +184,24 @@ def test_the_package_holds_the_recorded_nighthawks():
     found = stored.load("nighthawk-calls")
     assert len(found.table) == found.provenance["sets"]["nighthawk"]["n_files"] == 20
     assert found.table["clip"].is_unique
+
+
+# Descriptions
+
+
+def test_descriptions_tell_protocols_apart():
+    assert describe(NIGHTHAWK_PAPER) != describe(NIGHTHAWK_RELEASED)
+    assert describe(NIGHTHAWK_PAPER) == describe(NIGHTHAWK_PAPER)
+
+
+def test_a_last_digit_does_not_change_a_description():
+    setting = NIGHTHAWK_RELEASED.setting
+    again = replace(setting, fmax=float(np.nextafter(setting.fmax, 1e4)), s=float(np.nextafter(setting.s, 1)))
+    assert repr(again) != repr(setting)
+    assert describe(again) == describe(setting)
+    assert describe(replace(setting, s=1.00001 * setting.s)) != describe(setting)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_descriptions_keep_seven_digits(number):
+    assert float(describe(number)) == pytest.approx(number, rel=1e-6)
