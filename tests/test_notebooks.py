@@ -1,5 +1,6 @@
 """What a program can check of a chapter: the habits that CONTRIBUTING.md describes."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -107,3 +108,19 @@ def test_figure_names_are_unique_in_the_book():
 def test_equations_carry_the_papers_numbers_because_only_the_papers_are_labelled():
     labels = [label for path in chapters_in_order() for label in re.findall(r"\$\$ \((eq-[\w-]+)\)", text(path))]
     assert labels == PAPERS_EQUATIONS
+
+
+@each_notebook
+def test_every_parameter_does_something(path):
+    trees = [(cell, ast.parse(re.sub(r"^\s*[%!].*", "pass", source(cell), flags=re.M))) for cell in cells(path, "code")]
+    given, used = set(), set()
+    for cell, tree in trees:
+        nodes = list(ast.walk(tree))
+        if "parameters" in cell["metadata"].get("tags", []):
+            given |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            continue
+        # To be checked is not to be used.
+        calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "check_run"]
+        checks = {id(node) for call in calls for node in ast.walk(call)}
+        used |= {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in checks}
+    assert given <= used, f"{sorted(given - used)} must be used in a cell of the chapter"

@@ -6,24 +6,24 @@ __all__ = ["SCALES", "check_run"]
 
 
 SCALES: Mapping[str, int] = {"default": 600, "paper": 9983}
-"""Number of ten-second scenes without a call, which are 100 minutes, or as many as in section 3.3."""
+"""Number of ten-second scenes without a call: 100 minutes of them, or as many as in section 3.3."""
 
 
-def check_run(*, scale: object, seed: object, jobs: object) -> None:
+def check_run(*, seed: object, jobs: object, scale: object = "default") -> None:
     """Raise ValueError unless the parameters of a chapter's run are valid.
 
     Parameters
     ----------
-    scale : {"default", "paper"}
-        A name of `SCALES`.
     seed : int
         At least 0.
     jobs : int
         Number of worker processes, at least 1.
+    scale : {"default", "paper"}
+        A name of `SCALES`.
 
     Notes
     -----
-    The parameters may come from a command line, so that they may be anything.
+    Parameters may come from a command line, so they may be anything.
     """
     if not isinstance(scale, str) or scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")

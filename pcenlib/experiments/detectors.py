@@ -1,45 +1,27 @@
-"""Detectors of one's own: any function of a spectrogram, put through the paper's evaluation.
+"""Detectors of one's own: any function of a spectrogram, for the `detectors` of a `Protocol`.
 
 A detector is a function that takes a magnitude spectrogram E (band, frame) and returns a value for each frame, such as
-`novelty.max_pooled_flux`; `chain` makes one of several steps. `clip_maxima` and `recording_values` run detectors on a
-data set, and `mean_times` makes the table of the experiments out of the two.
+`novelty.max_pooled_flux`. `chain` makes one of several steps.
 
-`follow_sweeps` and `suppress_late_reverberation` are what max-pooled PCEN has not: a memory for the shape of a call,
-and one for what the sea scatters after it.
+Max-pooled PCEN remembers neither the shape of a call nor what the sea scatters after it. `follow_sweeps` and
+`suppress_late_reverberation` do.
 """
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import check_count, check_magnitudes, check_range
-from pcenlib.core.evaluation import Counting, count_exceedances, merge_counts
 from pcenlib.core.setting import Setting
-from pcenlib.core.spectrogram import read_spectrogram
-from pcenlib.datasets.interface import Clip, DataSet
-from pcenlib.experiments.tables import calibrate, mtbfa_table, thresholds_by_detector
-from pcenlib.jobs.run import run
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = [
-    "Detector",
-    "chain",
-    "clip_maxima",
-    "follow_sweeps",
-    "mean_times",
-    "recording_values",
-    "suppress_late_reverberation",
-]
+__all__ = ["Detector", "chain", "follow_sweeps", "suppress_late_reverberation"]
 
 
 FloatArray = npt.NDArray[np.floating]
 Detector = Callable[[FloatArray], FloatArray]
+"""From E to a value for each frame."""
 
 # At most so much is taken away from a magnitude: 20 dB.
 SUPPRESSION_FLOOR = 0.1
@@ -62,146 +44,12 @@ def chain(E: FloatArray, *, steps: Iterable[Callable[[FloatArray], FloatArray]])
 
     Examples
     --------
-    >>> chain(np.array([[1.0, 2.0], [3.0, 1.0]]), steps=[np.square, functools.partial(np.max, axis=0)])
+    >>> chain(np.array([[1.0, 2.0], [3.0, 1.0]]), steps=[np.square, lambda E: E.max(axis=0)])
     array([9., 4.])
     """
     for step in steps:
         E = step(E)
     return E
-
-
-def clip_maxima(
-    dataset: DataSet,
-    setting: Setting,
-    detectors: Mapping[str, Detector],
-    *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
-) -> "pd.DataFrame":
-    """Maximum of each detector over each clip: what stage one of the evaluation sorts.
-
-    Parameters
-    ----------
-    dataset : DataSet
-        Clips with calls, each short enough for memory.
-    setting : Setting
-        From waveform to spectrogram.
-    detectors : mapping of str to callable
-        Names and detectors. Those that are not functions of a module, or `functools.partial` of one, need ``jobs=1``.
-    executor, jobs, progress
-        As for `jobs.run.run`.
-
-    Returns
-    -------
-    DataFrame
-        Columns `distance`, `group`, `detector`, `value`, as `calibrate` takes them.
-    """
-    import pandas as pd
-
-    clips = dataset.clips
-    outcome = run(
-        functools.partial(_maxima_of_clip, dataset=dataset, setting=setting, detectors=detectors),
-        clips,
-        names=[clip.name for clip in clips],
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    if outcome.failures:
-        raise OSError(f"the data set must be complete: {outcome}")
-    rows = [
-        (clip.distance, clip.group, detector, value)
-        for clip, maxima in zip(clips, outcome.results.values(), strict=True)
-        for detector, value in maxima.items()
-    ]
-    return pd.DataFrame(rows, columns=["distance", "group", "detector", "value"])
-
-
-def recording_values(
-    dataset: DataSet,
-    setting: Setting,
-    detectors: Mapping[str, Detector],
-    *,
-    skip: int = 0,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
-) -> dict[str, list[FloatArray]]:
-    """Values of each detector in each recording without a call: what stage two counts.
-
-    Parameters
-    ----------
-    dataset, setting, detectors, executor, jobs, progress
-        As for `clip_maxima`; recordings short enough for memory.
-    skip : int
-        Frames that are left out at the start of each recording, for backgrounds to settle.
-
-    Returns
-    -------
-    dict of str to list of ndarray, shape (frame,)
-        For each detector, its values in each recording, in the order of ``dataset.recordings``.
-    """
-    check_range("skip", skip, 0)
-    outcome = run(
-        functools.partial(_values_of_recording, dataset=dataset, setting=setting, detectors=detectors, skip=skip),
-        dataset.recordings,
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    if outcome.failures:
-        raise OSError(f"the data set must be complete: {outcome}")
-    return {name: [values[name] for values in outcome.results.values()] for name in detectors}
-
-
-def mean_times(
-    maxima: "pd.DataFrame",
-    values: Mapping[str, Sequence[FloatArray]],
-    *,
-    hop: float,
-    count: Counting = "peaks",
-) -> "pd.DataFrame":
-    """Mean time between false alarms at half recall, for each distance, group and detector (section 3.2).
-
-    Parameters
-    ----------
-    maxima : DataFrame
-        From `clip_maxima`.
-    values : mapping of str to sequence of ndarray
-        From `recording_values`, of the same detectors.
-    hop : float
-        Time between two frames, in seconds.
-    count : {"frames", "peaks"}
-        What a false alarm is, as for `count_exceedances`.
-
-    Returns
-    -------
-    DataFrame
-        From `mtbfa_table`.
-    """
-    thresholds = calibrate(maxima)
-    edges = thresholds_by_detector(thresholds)
-    recordings = [dict(zip(values, parts, strict=True)) for parts in zip(*values.values(), strict=True)]
-    counts = merge_counts(count_exceedances([recording], edges, count=count) for recording in recordings)
-    return mtbfa_table(thresholds, counts, hop=hop)
-
-
-def _maxima_of_clip(
-    clip: Clip, *, dataset: DataSet, setting: Setting, detectors: Mapping[str, Detector]
-) -> dict[str, float]:
-    sound = dataset.clip(clip)
-    E = read_spectrogram(sound.source, setting, sr=sound.sr)
-    first = round(sound.lead * setting.sr / setting.hop_length)
-    return {name: float(detector(E)[first:].max()) for name, detector in detectors.items()}
-
-
-def _values_of_recording(
-    name: str, *, dataset: DataSet, setting: Setting, detectors: Mapping[str, Detector], skip: int
-) -> dict[str, FloatArray]:
-    sound = dataset.recording(name)
-    E = read_spectrogram(sound.source, setting, sr=sound.sr)
-    return {label: detector(E)[skip:] for label, detector in detectors.items()}
 
 
 def follow_sweeps(
@@ -278,8 +126,8 @@ def suppress_late_reverberation(
 ) -> FloatArray:
     r"""Magnitudes without what is expected of late reverberation, after Lebart et al. (2001).
 
-    Scattered sound falls by 60 dB within the decay time T. Hence the power that was there some frames ago predicts the
-    late reverberation R of now, and what is left is
+    Scattered sound falls by 60 dB within the decay time T, so the power of some frames ago predicts the late
+    reverberation R of now. What is left is
 
     .. math:: E \sqrt{\max\Bigl(1 - \frac{R}{E^2},\ \frac{1}{100}\Bigr)}, \qquad
               R[t] = 10^{-6\, \mathrm{delay} \cdot \mathrm{hop} / T}\, \overline{E^2}[t - \mathrm{delay}]

@@ -1,54 +1,78 @@
-"""The experiments of sections 3 and 4: a data set and a protocol in, a tidy table of MTBFA@50 out.
+"""The experiments of sections 3 and 4: a data set and protocols in, a tidy table of MTBFA@50 out.
 
-A `Protocol` is every choice that the paper and the authors' released code make differently. `NIGHTHAWK_PAPER` and
-`NIGHTHAWK_RELEASED` are two of them; `switches` throws one choice at a time.
+Stage one, `clip_values`, finds the maximum of each detection function over each clip; half of these maxima exceed the
+threshold. Stage two, `mtbfa_at`, counts how often recordings without a call exceed it. `evaluate` does both, and
+`recording_functions` returns what stage two counts.
 
-The data set makes or reads each sound once, however many protocols look at it. Tables depend on the data set and the
-protocols alone, not on the number of workers.
+A sound is made or read once, however many protocols look at it. Tables depend on the data set and the protocols alone,
+not on the number of workers. Anything that cannot be read ends the experiment, because the numbers would belong to
+another data set.
 """
 
 import functools
 import hashlib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
-from pcenlib.core.novelty import averaged_flux, pcen
+from pcenlib.core.novelty import averaged_flux, log_contrast, pcen
 from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import read_spectrogram
-from pcenlib.core.streaming import DetectionFunctions, detection_functions
+from pcenlib.core.streaming import (
+    AVERAGED_FLUX,
+    MAX_POOLED_FLUX,
+    MAX_POOLED_PCEN,
+    DetectionFunctions,
+    detection_functions,
+)
 from pcenlib.datasets.interface import Clip, DataSet, Sound
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
 from pcenlib.experiments.protocols import Protocol
-from pcenlib.experiments.tables import calibrate, mtbfa_table
-from pcenlib.experiments.tables import thresholds_by_detector as by_detector
-from pcenlib.jobs.run import Outcome, run
+from pcenlib.experiments.tables import calibrate, in_order, mtbfa_table, thresholds_by_detector
+from pcenlib.jobs.run import run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["clip_values", "count_alarms", "evaluate", "measure_recordings", "peak_places", "recording_functions"]
+__all__ = [
+    "Workers",
+    "clip_values",
+    "count_alarms",
+    "evaluate",
+    "measure_recordings",
+    "mtbfa_at",
+    "peak_places",
+    "recording_functions",
+]
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Values = dict[str, npt.NDArray[np.floating]]
+
+
+class Workers(TypedDict, total=False):
+    """Who does the work, as for `jobs.run.run`: every function here takes these keywords."""
+
+    executor: Executor | None
+    jobs: int | None
+    progress: bool
 
 
 def evaluate(
     dataset: DataSet,
     protocols: Mapping[str, Protocol],
     *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    **workers: Unpack[Workers],
 ) -> "pd.DataFrame":
     """Mean time between false alarms at half recall, for each protocol, distance, group and detector (section 3.2).
 
@@ -57,86 +81,49 @@ def evaluate(
     dataset : DataSet
         Clips with calls, and recordings without.
     protocols : mapping of str to Protocol
-        Names and protocols. The sound of each clip and recording is made once for all of them.
-    executor, jobs, checkpoint, progress
-        As for `jobs.run.run`. A checkpoint keeps the counts of each recording, which take nearly all of the time.
+        Names and protocols.
+    checkpoint : path, optional
+        As for `mtbfa_at`.
+    **workers
+        `Workers`.
 
     Returns
     -------
     DataFrame
         The columns of `mtbfa_table`, after a column `protocol`.
-
-    Notes
-    -----
-    Anything that cannot be read ends the experiment: its numbers would be of another data set.
     """
-    import pandas as pd
-
-    options: dict[str, Any] = {"executor": executor, "jobs": jobs, "progress": progress}
-    positives = clip_values(dataset, protocols, **options)
+    values = clip_values(dataset, protocols, **workers)
     thresholds = {
-        name: calibrate(positives[positives["protocol"] == name], lower=protocol.lower_median)
-        for name, protocol in protocols.items()
+        label: calibrate(values[values["protocol"] == label], lower=protocol.lower_median)
+        for label, protocol in protocols.items()
     }
-    counts = _count(dataset, protocols, thresholds, checkpoint=checkpoint, **options)
-    tables = [
-        mtbfa_table(thresholds[name], counts[name], hop=protocol.setting.hop).assign(protocol=name)
-        for name, protocol in protocols.items()
-    ]
-    table = pd.concat(tables, ignore_index=True)
-    return table[["protocol", *table.columns.drop("protocol")]]
+    return mtbfa_at(dataset, protocols, thresholds, checkpoint=checkpoint, **workers)
 
 
-def clip_values(
-    dataset: DataSet,
-    protocols: Mapping[str, Protocol],
-    *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
-) -> "pd.DataFrame":
-    """Maximum of each detection function over each clip, and when it comes: what stage one sorts.
+def clip_values(dataset: DataSet, protocols: Mapping[str, Protocol], **workers: Unpack[Workers]) -> "pd.DataFrame":
+    """Maximum of each detection function over each clip, and its time: stage one.
 
     Parameters
     ----------
-    dataset, protocols, executor, jobs, progress
+    dataset, protocols, **workers
         As for `evaluate`.
 
     Returns
     -------
     DataFrame
-        Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the centre of the frame in
-        seconds from the start of the clip. Where borders are tiled, a time after its end lies in the reversed clip.
+        Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the center of the frame in
+        seconds from the start of the clip. Where borders are tiled, a time after its end is in the reversed clip.
     """
-    import pandas as pd
-
-    if not protocols:
-        raise ValueError("protocols must hold at least one protocol")
-    clips = dataset.clips
-    outcome = run(
-        functools.partial(_peaks_of_clip, dataset=dataset, protocols=protocols),
-        clips,
-        names=[clip.name for clip in clips],
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    _check_complete(outcome)
-    rows = [
-        (protocol, clip.name, clip.distance, clip.group, detector, value, time)
-        for clip, peaks in zip(clips, outcome.results.values(), strict=True)
-        for protocol, detector, value, time in peaks
-    ]
-    return pd.DataFrame(rows, columns=["protocol", "clip", "distance", "group", "detector", "value", "time"])
+    _check_protocols(protocols)
+    columns = ["protocol", "detector", "value", "time"]
+    return _clip_table(functools.partial(_peaks, dataset=dataset, protocols=protocols), dataset, columns, workers)
 
 
-def _peaks_of_clip(
-    clip: Clip, *, dataset: DataSet, protocols: Mapping[str, Protocol]
-) -> list[tuple[str, str, float, float]]:
+def _peaks(clip: Clip, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> list[tuple[str, str, float, float]]:
     """Protocol, detector, value and time of the maximum of each detection function over a clip."""
     sound = dataset.clip(clip)
     found = []
-    for name, protocol, functions in _functions(sound, protocols, dataset.clip_duration):
+    for label, protocol, functions in _functions(sound, protocols, dataset.clip_duration):
         setting = protocol.setting
         if protocol.borders == "tiled":
             origin = dataset.clip_duration
@@ -148,134 +135,162 @@ def _peaks_of_clip(
         for detector, values in _values(functions, protocol, first).items():
             peak = int(values.argmax())
             time = float(setting.times(first + peak + 1)[-1]) - origin
-            found.append((name, detector, float(values[peak]), time))
+            found.append((label, detector, float(values[peak]), time))
     return found
 
 
-def peak_places(
-    dataset: DataSet,
-    setting: Setting,
-    *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
-) -> "pd.DataFrame":
+def peak_places(dataset: DataSet, setting: Setting, **workers: Unpack[Workers]) -> "pd.DataFrame":
     """Where each detection function has its maximum over each clip: the white dots of figure 1, for all clips.
 
     Parameters
     ----------
-    dataset : DataSet
-        Clips with calls.
+    dataset, **workers
+        As for `evaluate`.
     setting : Setting
         Window, hop, bands and s.
-    executor, jobs, progress
-        As for `jobs.run.run`.
 
     Returns
     -------
     DataFrame
-        Columns `clip`, `distance`, `group`, `detector`, `time`, the centre of the frame in seconds from the start of
-        the clip, and `frequency`, the centre of the band in hertz; a mean over bands has none.
+        Columns `clip`, `distance`, `group`, `detector`, `time`, the center of the frame in seconds from the start of
+        the clip, and `frequency`, the center of the band in hertz. A mean over bands has no frequency.
     """
-    import pandas as pd
-
-    clips = dataset.clips
-    outcome = run(
-        functools.partial(_places_of_clip, dataset=dataset, setting=setting),
-        clips,
-        names=[clip.name for clip in clips],
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    _check_complete(outcome)
-    rows = [
-        (clip.name, clip.distance, clip.group, detector, *place)
-        for clip, places in zip(clips, outcome.results.values(), strict=True)
-        for detector, place in places.items()
-    ]
-    return pd.DataFrame(rows, columns=["clip", "distance", "group", "detector", "time", "frequency"])
+    columns = ["detector", "time", "frequency"]
+    return _clip_table(functools.partial(_places, dataset=dataset, setting=setting), dataset, columns, workers)
 
 
-def _places_of_clip(clip: Clip, *, dataset: DataSet, setting: Setting) -> dict[str, tuple[float, float]]:
-    """Time and frequency of the maximum of each detection function over a clip."""
+def _places(clip: Clip, *, dataset: DataSet, setting: Setting) -> list[tuple[str, float, float]]:
+    """Detector, time and frequency of the maximum of each detection function over a clip."""
     sound = dataset.clip(clip)
     E = read_spectrogram(sound.source, setting, sr=sound.sr)
     first = round(sound.lead * setting.sr / setting.hop_length)
     contrasts = {
-        "averaged_flux": averaged_flux(E)[np.newaxis],
-        "max_pooled_flux": np.diff(np.log(E), prepend=np.log(E[:, :1])),
-        "max_pooled_pcen": pcen(E, s=setting.s),
+        AVERAGED_FLUX: averaged_flux(E)[np.newaxis],
+        MAX_POOLED_FLUX: log_contrast(E),
+        MAX_POOLED_PCEN: pcen(E, s=setting.s),
     }
-    places = {}
+    places = []
     for detector, values in contrasts.items():
         time, frequency = setting.place_of_maximum(values[:, first:])
         time += first * setting.hop - sound.lead
-        places[detector] = (time, frequency if len(values) > 1 else math.nan)
+        places.append((detector, time, frequency if len(values) > 1 else math.nan))
     return places
 
 
-def measure_recordings(
-    dataset: DataSet,
-    setting: Setting,
-    *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
-) -> "pd.DataFrame":
-    """What the detection functions make of each recording without a call: `measure_novelty` of all.
+def measure_recordings(dataset: DataSet, setting: Setting, **workers: Unpack[Workers]) -> "pd.DataFrame":
+    """`measure_novelty` of each recording without a call.
 
     Parameters
     ----------
-    dataset : DataSet
-        Recordings without calls, each short enough for memory.
+    dataset, **workers
+        As for `evaluate`; each recording must fit into memory.
     setting : Setting
         Window, hop, bands and s.
-    executor, jobs, progress
-        As for `jobs.run.run`.
 
     Returns
     -------
     DataFrame
-        Columns `recording`, `detector`, and the fields of `measurements.NoveltyMeasurements`.
+        Columns `recording`, `detector`, and the fields of `NoveltyMeasurements`.
     """
     import pandas as pd
 
-    outcome = run(
-        functools.partial(_novelty_of_recording, dataset=dataset, setting=setting),
-        dataset.recordings,
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    _check_complete(outcome)
+    novelty = _run(functools.partial(_novelty, dataset=dataset, setting=setting), dataset.recordings, **workers)
     rows = [
         {"recording": name, "detector": detector, **measured._asdict()}
-        for name, by_name in outcome.results.items()
-        for detector, measured in by_name.items()
+        for name, by_detector in novelty.items()
+        for detector, measured in by_detector.items()
     ]
-    return pd.DataFrame(rows)
+    return in_order(pd.DataFrame(rows))
 
 
-def _novelty_of_recording(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
+def _novelty(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
     sound = dataset.recording(name)
     return measure_novelty(waveform(sound.source, setting.sr, sr=sound.sr), setting)
+
+
+def recording_functions(
+    dataset: DataSet,
+    protocols: Mapping[str, Protocol],
+    names: Sequence[str] | None = None,
+    **workers: Unpack[Workers],
+) -> dict[str, dict[str, Values]]:
+    """Detection functions of recordings, under each protocol.
+
+    Parameters
+    ----------
+    dataset, protocols, **workers
+        As for `evaluate`.
+    names : sequence of str, optional
+        Which recordings; by default, all.
+
+    Returns
+    -------
+    dict of str to dict of str to dict of str to ndarray, shape (frame,)
+        For each recording and each protocol, the values of each detector.
+    """
+    _check_protocols(protocols)
+    of_recording = functools.partial(_functions_of_recording, dataset=dataset, protocols=protocols)
+    return _run(of_recording, dataset.recordings if names is None else names, **workers)
+
+
+def _functions_of_recording(name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> dict[str, Values]:
+    return {
+        label: _values(functions, protocol, protocol.skip_recording)
+        for label, protocol, functions in _functions(dataset.recording(name), protocols)
+    }
+
+
+def mtbfa_at(
+    dataset: DataSet,
+    protocols: Mapping[str, Protocol],
+    thresholds: "Mapping[str, pd.DataFrame]",
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **workers: Unpack[Workers],
+) -> "pd.DataFrame":
+    """Mean time between false alarms of all recordings together: stage two.
+
+    Parameters
+    ----------
+    dataset, protocols, **workers
+        As for `evaluate`.
+    thresholds : mapping of str to DataFrame
+        For each protocol, a table of `calibrate`.
+    checkpoint : path, optional
+        A file that keeps the counts of each finished recording, as for `jobs.run.run`. Not for protocols with
+        detectors of their own: no text could say what these compute.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `mtbfa_table`, after a column `protocol`.
+    """
+    import pandas as pd
+
+    if checkpoint is not None and any(protocol.detectors for protocol in protocols.values()):
+        raise ValueError("checkpoint must be None for protocols with detectors of their own")
+    edges = {label: thresholds_by_detector(thresholds[label]) for label in protocols}
+    job = hashlib.sha256(f"{dataset!r} {protocols!r} {edges!r}".encode()).hexdigest()
+    counts = _alarms(dataset, protocols, edges, checkpoint=checkpoint, job=job, **workers)
+    tables = []
+    for label, protocol in protocols.items():
+        total = merge_counts(of_recording[label] for of_recording in counts.values())
+        tables.append(mtbfa_table(thresholds[label], total, hop=protocol.setting.hop).assign(protocol=label))
+    table = pd.concat(tables, ignore_index=True)
+    return table[["protocol", *table.columns.drop("protocol")]]
 
 
 def count_alarms(
     dataset: DataSet,
     protocols: Mapping[str, Protocol],
     thresholds: Mapping[str, npt.ArrayLike],
-    *,
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    progress: bool = False,
+    **workers: Unpack[Workers],
 ) -> "pd.DataFrame":
-    """False alarms of each recording at thresholds of your choice: stage two by itself.
+    """False alarms of each recording, at thresholds of your choice.
 
     Parameters
     ----------
-    dataset, protocols, executor, jobs, progress
+    dataset, protocols, **workers
         As for `evaluate`.
     thresholds : mapping of str to array_like, shape (threshold,)
         For each detector, its thresholds; the same for all protocols.
@@ -288,108 +303,68 @@ def count_alarms(
     """
     import pandas as pd
 
-    if not protocols:
-        raise ValueError("protocols must hold at least one protocol")
     edges = {detector: np.asarray(values, dtype=float).tolist() for detector, values in thresholds.items()}
-    outcome = run(
-        functools.partial(
-            _alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=dict.fromkeys(protocols, edges)
-        ),
-        dataset.recordings,
-        executor=executor,
-        jobs=jobs,
-        progress=progress,
-    )
-    _check_complete(outcome)
     rows = [
-        (label, recording, detector, threshold, alarms, counts["n_frames"] * protocols[label].setting.hop)
-        for recording, by_protocol in outcome.results.items()
+        (label, recording, detector, threshold, alarms, counts.n_frames * protocols[label].setting.hop)
+        for recording, by_protocol in _alarms(dataset, protocols, dict.fromkeys(protocols, edges), **workers).items()
         for label, counts in by_protocol.items()
         for detector, values in edges.items()
-        for threshold, alarms in zip(values, counts["alarms"][detector], strict=True)
+        for threshold, alarms in zip(values, counts.alarms[detector], strict=True)
     ]
-    return pd.DataFrame(rows, columns=["protocol", "recording", "detector", "threshold", "false_alarms", "duration"])
+    columns = ["protocol", "recording", "detector", "threshold", "false_alarms", "duration"]
+    return in_order(pd.DataFrame(rows, columns=columns))
 
 
-def _count(
-    dataset: DataSet,
-    protocols: Mapping[str, Protocol],
-    thresholds: "Mapping[str, pd.DataFrame]",
-    **options: Any,
-) -> dict[str, Counts]:
-    """False alarms of all recordings together, under each protocol."""
-    edges = {name: by_detector(table) for name, table in thresholds.items()}
-    described = f"{dataset!r} {protocols!r} {edges!r}"
-    outcome = run(
-        functools.partial(_alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=edges),
-        dataset.recordings,
-        job=hashlib.sha256(described.encode()).hexdigest(),
-        **options,
-    )
-    _check_complete(outcome)
-    return {name: merge_counts(Counts(**result[name]) for result in outcome.results.values()) for name in protocols}
+Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector
+
+
+def _alarms(
+    dataset: DataSet, protocols: Mapping[str, Protocol], thresholds: Edges, **options: Any
+) -> dict[str, dict[str, Counts]]:
+    """False alarms of each recording, under each protocol."""
+    _check_protocols(protocols)
+    count = functools.partial(_alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=thresholds)
+    counts = _run(count, dataset.recordings, **options)
+    return {name: {label: Counts(**each) for label, each in found.items()} for name, found in counts.items()}
 
 
 def _alarms_of_recording(
-    name: str,
-    *,
-    dataset: DataSet,
-    protocols: Mapping[str, Protocol],
-    thresholds: Mapping[str, Mapping[str, list[float]]],
+    name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol], thresholds: Edges
 ) -> dict[str, dict[str, Any]]:
-    """False alarms of one recording, under each protocol."""
+    """False alarms of one recording under each protocol, as a checkpoint can hold them."""
     return {
         label: asdict(count_exceedances([values], thresholds[label], count=protocols[label].count))
-        for label, values in recording_functions(dataset, name, protocols).items()
-    }
-
-
-def recording_functions(dataset: DataSet, name: str, protocols: Mapping[str, Protocol]) -> dict[str, Values]:
-    """Detection functions of one recording, as each protocol has them: what stage two counts.
-
-    Parameters
-    ----------
-    dataset : DataSet
-        Where the recording is.
-    name : str
-        Which.
-    protocols : mapping of str to Protocol
-        Names and protocols.
-
-    Returns
-    -------
-    dict of str to dict of str to ndarray, shape (frame,)
-        For each protocol, the values of each detector.
-    """
-    return {
-        label: _values(functions, protocol, protocol.skip_recording)
-        for label, protocol, functions in _functions(dataset.recording(name), protocols, None)
+        for label, values in _functions_of_recording(name, dataset=dataset, protocols=protocols).items()
     }
 
 
 def _functions(
-    sound: Sound, protocols: Mapping[str, Protocol], clip_duration: float | None
-) -> Iterator[tuple[str, Protocol, DetectionFunctions]]:
-    """Name, protocol and detection functions for each protocol; those that need the same are computed once."""
-    known: dict[Any, DetectionFunctions] = {}
+    sound: Sound, protocols: Mapping[str, Protocol], clip_duration: float | None = None
+) -> Iterator[tuple[str, Protocol, Values]]:
+    """Label, protocol and detection functions of a sound, which is a clip if it has a duration."""
 
-    def functions(setting: Setting, start: float | None, tiled: bool) -> DetectionFunctions:
-        key = setting, start, tiled
-        if key not in known:
-            source = _tiled(sound, clip_duration) if tiled and clip_duration else sound.source
-            known[key] = detection_functions(source, setting, sr=sound.sr, start=start)
-        return known[key]
+    def source(tiled: bool) -> Any:
+        return _tiled(sound, clip_duration) if tiled and clip_duration is not None else sound.source
 
-    for name, protocol in protocols.items():
-        setting, start, dropped = protocol.setting, protocol.start, protocol.dropped_in_recordings
-        if clip_duration is not None:
-            yield name, protocol, functions(setting, start, protocol.borders == "tiled")
-        elif dropped:
-            fewer = functions(setting.with_bands(dropped, setting.n_bands - 1), start, False)
-            pcen = fewer.max_pooled_pcen
-            yield name, protocol, functions(setting, start, False)._replace(max_pooled_pcen=pcen)
-        else:
-            yield name, protocol, functions(setting, start, False)
+    @functools.cache  # what several protocols need is computed once
+    def streamed(setting: Setting, start: float | None, tiled: bool) -> DetectionFunctions:
+        return detection_functions(source(tiled), setting, sr=sound.sr, start=start)
+
+    @functools.cache
+    def magnitudes(setting: Setting, tiled: bool) -> npt.NDArray[np.floating]:
+        return read_spectrogram(source(tiled), setting, sr=sound.sr)
+
+    for label, protocol in protocols.items():
+        setting, tiled = protocol.setting, protocol.borders == "tiled" and clip_duration is not None
+        if protocol.detectors is not None:
+            E = magnitudes(setting, tiled)
+            yield label, protocol, {name: detector(E) for name, detector in protocol.detectors.items()}
+            continue
+        values = streamed(setting, protocol.start, tiled).named()
+        if protocol.dropped_in_recordings and clip_duration is None:
+            fewer = setting.with_bands(protocol.dropped_in_recordings, setting.n_bands - 1)
+            values[MAX_POOLED_PCEN] = streamed(fewer, protocol.start, tiled).max_pooled_pcen
+        yield label, protocol, values
 
 
 def _tiled(sound: Sound, clip_duration: float) -> npt.NDArray[np.floating]:
@@ -401,23 +376,48 @@ def _tiled(sound: Sound, clip_duration: float) -> npt.NDArray[np.floating]:
     return np.concatenate([x, x, x[..., ::-1]], axis=-1)
 
 
-def _values(functions: DetectionFunctions, protocol: Protocol, first: int) -> Values:
-    """The detection functions of a recording from a frame on, as the protocol has them."""
-    values: Values = {name: function[first:] for name, function in functions._asdict().items()}
-    if not len(values["averaged_flux"]):
+def _values(functions: Values, protocol: Protocol, first: int) -> Values:
+    """Detection functions from a frame on, as the protocol has them."""
+    values = {name: function[first:] for name, function in functions.items()}
+    if not all(map(len, values.values())):
         raise ValueError(f"a recording must be longer than the {first} frames that are left out at its start")
     if protocol.background == "including":
-        # With M' = s E + (1 - s) M, E/M' is 1/(s + (1 - s) M/E).
+        # With M' = s E + (1 - s) M, E/M' is 1/(s + (1 - s) M/E). It rises with E/M, so the largest E/M of a frame gives
+        # the largest E/M'. Streaming returns the largest E/M alone, inside a logarithm.
         s = protocol.setting.s
-        ratio = np.expm1(values["max_pooled_pcen"])
-        values["max_pooled_pcen"] = np.log1p(1 / (s + (1 - s) / ratio))
+        ratio = np.expm1(values[MAX_POOLED_PCEN])
+        values[MAX_POOLED_PCEN] = np.log1p(1 / (s + (1 - s) / ratio))
     if protocol.rectified:
-        values["max_pooled_flux"] = np.maximum(values["max_pooled_flux"], 0)
+        values[MAX_POOLED_FLUX] = np.maximum(values[MAX_POOLED_FLUX], 0)
     if protocol.minimum_subtracted:
         values = {name: function - function.min() for name, function in values.items()}
     return values
 
 
-def _check_complete(outcome: Outcome[Any]) -> None:
+def _clip_table(
+    function: Callable[[Clip], list[tuple[Any, ...]]], dataset: DataSet, columns: list[str], workers: Workers
+) -> "pd.DataFrame":
+    """A table of what a function finds in each clip, in the columns that it names."""
+    import pandas as pd
+
+    clips = list(dataset.clips)
+    found = _run(function, clips, names=[clip.name for clip in clips], **workers)
+    rows = [(*clip, *row) for clip, rows in zip(clips, found.values(), strict=True) for row in rows]
+    table = pd.DataFrame(rows, columns=["clip", "distance", "group", *columns])
+    return in_order(table[[name for name in ORDER if name in table]])
+
+
+ORDER = ["protocol", "clip", "distance", "group", "detector", "value", "time", "frequency"]
+
+
+def _run(function: Callable[[Item], Result], items: Sequence[Item], **options: Any) -> dict[str, Result]:
+    """Results of a function by the name of the item, complete."""
+    outcome = run(function, items, **{"progress": False} | options)
     if outcome.failures:
         raise OSError(f"the data set must be complete: {outcome}")
+    return dict(outcome.results)
+
+
+def _check_protocols(protocols: Mapping[str, Protocol]) -> None:
+    if not protocols:
+        raise ValueError("protocols must hold at least one protocol")

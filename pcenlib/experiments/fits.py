@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pcenlib.core.recordings import info, waveform
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments.novelty_measurements import measure_novelty
-from pcenlib.simulation.measurements import MODULATION_RATES, THIRD_OCTAVES, measure_call, measure_ship, measure_sweep
+from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
+from pcenlib.experiments.stored import Experiment, describe
+from pcenlib.simulation.measurements import (
+    MODULATION_RATES,
+    THIRD_OCTAVES,
+    CallMeasurements,
+    SweepMeasurements,
+    measure_call,
+    measure_ship,
+    measure_sweep,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "CALLS",
+    "EXPERIMENTS",
     "LEVELS",
     "MODULATIONS",
     "MOST",
@@ -174,3 +184,37 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
 def _some(things: Sequence[T]) -> Sequence[T]:
     """At most `MOST` of them, evenly spaced."""
     return things[:: max(1, len(things) // MOST)][:MOST]
+
+
+EXPERIMENTS = {
+    "nighthawk-calls": Experiment(
+        run=nighthawk_calls,
+        sets=("nighthawk",),
+        definition=describe("measure_call of recorded nighthawks, version 1", AROUND_CALL, CALLS, MOST),
+        keys=("clip",),
+        tolerances=dict.fromkeys(CallMeasurements._fields, 1e-5),
+    ),
+    "night-scenes": Experiment(
+        run=night_scenes,
+        sets=("night_soundscapes",),
+        further=("birdvox_dcase20k",),
+        definition=describe("measure_novelty of recorded nights, version 1", NIGHTHAWK, MOST),
+        keys=("scene", "detector"),
+        tolerances=dict.fromkeys(NoveltyMeasurements._fields, 1e-5),
+    ),
+    "right-whale-calls": Experiment(
+        run=right_whale_calls,
+        sets=("narw",),
+        definition=describe("measure_sweep of recorded up-calls, version 1", SWEEPS, MOST),
+        keys=("clip",),
+        tolerances=dict.fromkeys(SweepMeasurements._fields, 1e-5),
+    ),
+    "ship-passages": Experiment(
+        run=ship_passages,
+        sets=("deepship",),
+        definition=describe("measure_ship of recorded passages at 2 kHz, by resample_poly, version 2", MOST),
+        keys=("passage",),
+        tolerances=dict.fromkeys(["duration", "slope", "rate", "excess", *LEVELS, *MODULATIONS], 1e-5),
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""

@@ -12,27 +12,29 @@ N_RESAMPLES = 200
 CONFIDENCE = 0.95
 
 
-def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
-    """Area under the receiver operating characteristic: how often a positive lies above a negative.
+def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Array:
+    """Area under the receiver operating characteristic: how often a positive is above a negative.
 
     Parameters
     ----------
-    positives, negatives : array_like
+    positives, negatives : array_like, shape (..., value)
         Values of a detector.
 
     Returns
     -------
-    float
+    ndarray, shape (...)
         Share of all pairs in which the positive is larger; pairs of equals count half. 0.5 is chance.
 
     Examples
     --------
     >>> area_under_curve([1, 3], [0, 1])
-    0.875
+    array(0.875)
     """
-    ordered = np.sort(np.asarray(negatives, dtype=float))
-    above, at_least = (np.searchsorted(ordered, positives, side=side).mean() for side in ("left", "right"))
-    return float((above + at_least) / 2 / ordered.size)
+    from scipy.stats import mannwhitneyu  # here, because it takes long to import
+
+    positives, negatives = np.asarray(positives), np.asarray(negatives)
+    larger = mannwhitneyu(positives, negatives, axis=-1, method="asymptotic").statistic
+    return np.asarray(larger / (positives.shape[-1] * negatives.shape[-1]), dtype=np.float64)
 
 
 def resampled(values: npt.ArrayLike, rng: np.random.Generator) -> Array:

@@ -10,6 +10,7 @@ from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.repropagated import band_level, repropagate
 from pcenlib.experiments.evaluate import evaluate
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
+from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import over_groups
 from pcenlib.simulation.scenes import Night, pascals
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "EXPERIMENTS",
     "OFFSETS",
     "PROTOCOLS",
     "SIMULATED",
@@ -119,3 +121,30 @@ def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
         measured = {name: getattr(call.measured, name) for name in ("contrast", "duration", "pulse_rate", "striation")}
         rows.append({"call": call.name, **measured, **left})
     return pd.DataFrame(rows)
+
+
+EXPERIMENTS = {
+    "repropagated-nighthawks": Experiment(
+        run=repropagated_nighthawks,
+        sets=("nighthawk", "night_soundscapes"),
+        further=("birdvox_dcase20k",),
+        definition=describe(
+            "figure 2 with recorded calls and nights, version 2",
+            PROTOCOLS,
+            SIMULATED,
+            OFFSETS,
+            SEED,
+        ),
+        keys=("sound", "offset", "protocol", "distance", "detector"),
+        tolerances={"n_groups": 0, "mtbfa": 1e-5, "mtbfa_low": 1e-5, "mtbfa_high": 1e-5},
+    ),
+    "repropagated-calls": Experiment(
+        run=repropagated_calls,
+        sets=("nighthawk", "night_soundscapes"),
+        further=("birdvox_dcase20k",),
+        definition=describe("recorded calls and their background, version 2", SIMULATED.night, SEED),
+        keys=("call",),
+        tolerances={"contrast": 1e-5, "30 m": 1e-4},
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import check_waveform
-from pcenlib.core.novelty import background
+from pcenlib.core.novelty import over_background
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import spectrogram
 from pcenlib.core.streaming import detection_functions
@@ -50,14 +50,14 @@ def measure_novelty(x: npt.ArrayLike, setting: Setting) -> dict[str, NoveltyMeas
     Returns
     -------
     dict of str to NoveltyMeasurements
-        For each field of `streaming.DetectionFunctions`.
+        For each of `streaming.DETECTORS`.
     """
     x = check_waveform(x)
     first, last = math.ceil(SETTLING / setting.hop), setting.n_frames(x.shape[-1]) - math.ceil(ENDING / setting.hop)
     if x.ndim != 1 or last <= first:
         raise ValueError(f"x must have shape (sample,) and last more than {SETTLING + ENDING} s, got shape {x.shape}")
     measured = {}
-    for name, values in detection_functions(x, setting)._asdict().items():
+    for name, values in detection_functions(x, setting).named().items():
         values = values[first:last]
         median, p99, p999 = np.quantile(values, (0.5, 0.99, 0.999))
         frame = first + int(values.argmax())
@@ -78,4 +78,4 @@ def _over_background(x: npt.NDArray[np.float64], setting: Setting, frame: int) -
     """E / M of each band in one frame, from so much of the past that what came before is forgotten."""
     begin = max(0, frame - math.ceil(20 / setting.s))
     E = spectrogram(x[begin * setting.hop_length : frame * setting.hop_length + setting.win_length], setting)
-    return E[:, -1] / background(E, s=setting.s)[:, -1]
+    return over_background(E, s=setting.s)[:, -1]

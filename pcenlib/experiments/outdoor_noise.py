@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.evaluation import count_exceedances
-from pcenlib.core.streaming import DetectionFunctions
+from pcenlib.core.streaming import DETECTORS
 from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
@@ -16,12 +16,13 @@ from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
 from pcenlib.experiments.intervals import N_RESAMPLES, interval, resample_weights
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, Protocol
+from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BIRDS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
+__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
 
 
 Array = npt.NDArray[np.float64]
@@ -69,10 +70,10 @@ def causes_of_false_alarms(esc50: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
     for kept in (False, True):
         dataset = Esc50(esc50.folder, padded=kept)
         names = [name for name in dataset.recordings if _length(Esc50(esc50.folder), name) >= SHORTEST]
-        functions = [recording_functions(dataset, name, PROTOCOLS | {"own": OWN}) for name in names]
+        functions = recording_functions(dataset, PROTOCOLS | {"own": OWN}, names, jobs=jobs).values()
         categories = np.array([Esc50.category(name) for name in names])
         counts: dict[tuple[str, str], Array] = {}
-        for detector in DetectionFunctions._fields:
+        for detector in DETECTORS:
             for (label, distance), thresholds in birds.items():
                 values = [each[label][detector] for each in functions]
                 name = f"bird at {distance:g} m, {label}"
@@ -132,3 +133,23 @@ def _shares(alarms: Array, categories: npt.NDArray[np.str_], rng: np.random.Gene
         for column, kind in enumerate(kinds)
     ]
     return pd.DataFrame(rows)
+
+
+EXPERIMENTS = {
+    "esc50-causes": Experiment(
+        run=causes_of_false_alarms,
+        sets=("esc50",),
+        definition=describe(
+            "false alarms by category, version 2",
+            PROTOCOLS,
+            OWN,
+            BIRDS,
+            QUANTILES,
+            SHORTEST,
+            N_RESAMPLES,
+        ),
+        keys=("kept", "threshold", "detector", "category"),
+        tolerances={"n_clips": 0, "alarms": 0, "share": 1e-5},
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""

@@ -1,13 +1,15 @@
 """How an experiment is done: every choice that the paper and its released code make differently."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from pcenlib.core.checks import check_range
 from pcenlib.core.evaluation import Counting
 from pcenlib.core.novelty import smoothing_coefficient
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE, Setting
+from pcenlib.experiments.detectors import Detector
 
 __all__ = ["NIGHTHAWK_PAPER", "NIGHTHAWK_RELEASED", "RIGHT_WHALE_PAPER", "RIGHT_WHALE_RELEASED", "Protocol", "switches"]
 
@@ -40,6 +42,10 @@ class Protocol:
         Whether the threshold of an even number of clips is the lower of the two middle values, or their mean.
     count : {"frames", "peaks"}
         What a false alarm is: each frame above the threshold, or each run of them.
+    detectors : mapping of str to Detector, optional
+        Detectors of one's own, by name; by default, the paper's three. `background`, `start`, `rectified` and
+        `dropped_in_recordings` are for the paper's alone. A function that is not in a module, or a
+        `functools.partial` of one that is, needs ``jobs=1``.
     """
 
     setting: Setting
@@ -53,6 +59,7 @@ class Protocol:
     dropped_in_recordings: int = 0
     lower_median: bool = False
     count: Counting = "peaks"
+    detectors: Mapping[str, Detector] | None = field(default=None, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         choices = {"background": ("before", "including"), "borders": ("context", "tiled"), "count": ("frames", "peaks")}
@@ -65,24 +72,20 @@ class Protocol:
         if self.start is not None:
             check_range("start", self.start, 0, open_low=True)
         check_range("dropped_in_recordings", self.dropped_in_recordings, 0, self.setting.n_bands - 1)
+        for_three = self.background != "before" or self.start or self.rectified or self.dropped_in_recordings
+        if self.detectors is not None and (for_three or not self.detectors):
+            raise ValueError(
+                "detectors must hold at least one detector, and go without background, start, rectified and "
+                "dropped_in_recordings, which are for the paper's three"
+            )
 
 
-# Fields of a setting and of a protocol, by the choice that they belong to.
-OF_SETTING = {
-    "power": ["power"],
-    "s": ["s"],
-    "window": ["sr", "win_length", "hop_length", "n_fft"],
-    "bands": ["n_bands", "fmin", "fmax", "scale"],
-}
-OF_PROTOCOL = {
-    "background": ["background"],
-    "start": ["start", "skip_recording"],
-    "borders": ["borders", "skip_clip"],
-    "rectified": ["rectified"],
-    "minimum_subtracted": ["minimum_subtracted"],
-    "dropped_in_recordings": ["dropped_in_recordings"],
-    "lower_median": ["lower_median"],
-    "count": ["count"],
+# Fields that are one choice together, by its name. Any other field is a choice by itself.
+TOGETHER = {
+    **dict.fromkeys(("sr", "win_length", "hop_length", "n_fft"), "window"),
+    **dict.fromkeys(("n_bands", "fmin", "fmax", "scale"), "bands"),
+    "skip_recording": "start",
+    "skip_clip": "borders",
 }
 
 
@@ -101,18 +104,21 @@ def switches(paper: Protocol, released: Protocol) -> dict[str, Protocol]:
         the bands, those of the window and its transform, the start of a background and what is skipped of a recording,
         the borders of a clip and what is skipped there.
     """
+    of_setting, of_protocol = _changes(paper.setting, released.setting), _changes(paper, released)
+    of_protocol.pop("setting", None)
+    thrown = {label: replace(paper, setting=replace(paper.setting, **new)) for label, new in of_setting.items()}
+    # The bands and the window last, and then the choices of the protocol.
+    return dict(reversed(thrown.items())) | {label: replace(paper, **new) for label, new in of_protocol.items()}
 
-    def changes(mine: object, theirs: object, names: list[str]) -> dict[str, Any]:
-        return {name: getattr(theirs, name) for name in names if getattr(mine, name) != getattr(theirs, name)}
 
-    thrown = {}
-    for label, names in OF_SETTING.items():
-        if of_setting := changes(paper.setting, released.setting, names):
-            thrown[label] = replace(paper, setting=replace(paper.setting, **of_setting))
-    for label, names in OF_PROTOCOL.items():
-        if of_protocol := changes(paper, released, names):
-            thrown[label] = replace(paper, **of_protocol)
-    return thrown
+def _changes(mine: Any, theirs: Any) -> dict[str, dict[str, Any]]:
+    """Fields that differ, as they are in the second, by the choice that they belong to."""
+    changed: dict[str, dict[str, Any]] = {}
+    for name in (each.name for each in fields(mine)):
+        new = getattr(theirs, name)
+        if getattr(mine, name) != new:
+            changed.setdefault(TOGETHER.get(name, name), {})[name] = new
+    return changed
 
 
 NIGHTHAWK_PAPER = Protocol(setting=NIGHTHAWK, minimum_subtracted=True, skip_recording=round(0.5 / NIGHTHAWK.hop))

@@ -114,13 +114,9 @@ def path_loss(
     if not (np.isfinite(d) & (d >= 1)).all():
         raise ValueError("distance must be finite and at least 1, in metres")
     air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity) * (d - 1)
-    return spreading_loss(d) + air + _leaves(tuple(d.ravel()), frequency, foliage).reshape(d.shape)
-
-
-@functools.lru_cache(maxsize=64)
-def _leaves(distances: tuple[float, ...], frequency: float, foliage: float) -> FloatArray:
-    """Loss to foliage at each distance: one at a time, as the standard's table has it."""
-    return np.array([float(foliage_loss(frequency, path=foliage * distance)) for distance in distances])
+    # One path at a time, as the standard's table has it.
+    leaves = np.array([float(foliage_loss(frequency, path=foliage * each)) for each in d.ravel()])
+    return spreading_loss(d) + air + leaves.reshape(d.shape)
 
 
 def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray:
@@ -144,8 +140,13 @@ def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray
     -----
     Where foliage begins, the loss jumps; of distances with the same loss, the nearest is taken.
     """
-    known = np.maximum.accumulate(path_loss(DISTANCES, frequency, **way))
-    return np.interp(as_real_floats("loss", loss), known, DISTANCES)
+    return np.interp(as_real_floats("loss", loss), _losses(frequency, **way), DISTANCES)
+
+
+@functools.lru_cache(maxsize=64)
+def _losses(frequency: float, **way: float) -> FloatArray:
+    """Loss at each of `DISTANCES`, which never falls."""
+    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **way))
 
 
 def mixed_rate(

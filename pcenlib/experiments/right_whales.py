@@ -8,20 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.evaluation import count_exceedances, threshold_at_recall
-from pcenlib.core.novelty import background
+from pcenlib.core.novelty import over_background
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
+from pcenlib.core.streaming import MAX_POOLED_PCEN
 from pcenlib.datasets.interface import Clip, Reflected, Sound
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import area_under_curve, interval, resample_weights, resampled
+from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
+from pcenlib.experiments.stored import Experiment, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "BEFORE",
+    "EXPERIMENTS",
     "PROTOCOLS",
     "CallsAndNoise",
     "band_name",
@@ -34,7 +37,6 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 SEED = 2019
-PCEN = "max_pooled_pcen"
 ALL = "all"  # signal-to-noise ratios
 
 
@@ -55,11 +57,9 @@ def band_name(setting: Setting) -> str:
 
 
 def _protocols() -> dict[str, Protocol]:
-    frequencies = RIGHT_WHALE.frequencies
-    inside = np.flatnonzero((frequencies >= 50) & (frequencies <= 300))
     return {
         f"s = {s:.2g}, {band_name(setting)}": replace(RIGHT_WHALE_PAPER, setting=replace(setting, s=s))
-        for setting in (RIGHT_WHALE, RIGHT_WHALE.with_bands(int(inside[0]), int(inside[-1])))
+        for setting in (RIGHT_WHALE, RIGHT_WHALE.within(50, 300))
         for s in (RIGHT_WHALE_PAPER.setting.s, RIGHT_WHALE_RELEASED.setting.s)
     }
 
@@ -136,13 +136,13 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
     import pandas as pd
 
     values = _maxima(CallsAndNoise(challenge), jobs)
-    in_ships = [recording_functions(ships, name, PROTOCOLS) for name in ships.recordings]
+    in_ships = recording_functions(ships, PROTOCOLS, jobs=jobs).values()
     rng = np.random.default_rng(SEED)
     rows = []
-    for keys, table in values.groupby(["label", "before", "detector"], sort=False):
+    for keys, table in values.groupby(["label", "before", "detector"], sort=False, observed=True):
         label, before, detector = map(str, keys)
         setting = PROTOCOLS[label].setting
-        if detector != PCEN and setting.s != RIGHT_WHALE.s:
+        if detector != MAX_POOLED_PCEN and setting.s != RIGHT_WHALE.s:
             continue  # flux knows no s
         of_ships = [each[label][detector] for each in in_ships]
         durations = np.array([each.size for each in of_ships]) * setting.hop
@@ -156,17 +156,16 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
             alarms = (weights * _peaks(of_ships, thresholds)).sum(axis=1)
             with np.errstate(divide="ignore"):
                 times = weights @ durations / alarms
-            pairs = list(zip(samples, noises, strict=True))
             rows.append(
                 {
                     "detector": detector,
-                    "s": round(setting.s, 3) if detector == PCEN else np.nan,
+                    "s": round(setting.s, 3) if detector == MAX_POOLED_PCEN else np.nan,
                     "bands": band_name(setting),
                     "before": before,
                     "snr": str(snr),
                     "n_calls": samples.shape[1],
                     "threshold": thresholds[0],
-                    **interval("area", [area_under_curve(of_calls, of_noise) for of_calls, of_noise in pairs]),
+                    **interval("area", area_under_curve(samples, noises)),
                     **interval("noise_share", (noises > thresholds[:, np.newaxis]).mean(axis=1)),
                     "false_alarms": int(alarms[0]),
                     "duration": durations.sum(),
@@ -220,7 +219,7 @@ def loudest_moments(challenge: RealSet) -> "pd.DataFrame":
         first = round(sound.lead / RIGHT_WHALE.hop)
         for setting in settings:
             E = spectrogram(np.asarray(sound.source), setting)
-            ratio = (E / background(E, s=setting.s))[:, first:]
+            ratio = over_background(E, s=setting.s)[:, first:]
             band, frame = np.unravel_index(ratio.argmax(), ratio.shape)
             time, frequency = setting.place_of_maximum(ratio)
             within = E[band, first:] > E[band, first + frame] / 2
@@ -282,3 +281,28 @@ def noise_that_defeats(challenge: RealSet, *, n: int = 12, tenth: float = 0.1) -
         for _, row in top.head(n).iterrows():
             rows.append({"bands": bands, "what": row["clip"], **row[columns], "broadband": float(row["spread"] > 0.5)})
     return pd.DataFrame(rows)[["bands", "what", "share", *columns, "broadband"]]
+
+
+EXPERIMENTS = {
+    "right-whales-and-ships": Experiment(
+        run=right_whales_and_ships,
+        sets=("narw", "deepship"),
+        definition=describe(
+            "up-calls against noise clips and ships, version 2",
+            PROTOCOLS,
+            BEFORE,
+            SEED,
+            N_RESAMPLES,
+        ),
+        keys=("detector", "s", "bands", "before", "snr"),
+        tolerances={"n_calls": 0, "threshold": 1e-5, "area": 1e-5, "noise_share": 1e-5, "false_alarms": 0},
+    ),
+    "right-whale-noise": Experiment(
+        run=noise_that_defeats,
+        sets=("narw",),
+        definition=describe("loudest moments of PCEN in calls and noise, version 1", PROTOCOLS),
+        keys=("bands", "what", "share"),
+        tolerances={"rise": 1e-5, "frequency": 1e-5, "spread": 1e-5, "lasting": 1e-5},
+    ),
+}
+"""The experiments of this module, by the names of their stored tables."""

@@ -1,22 +1,27 @@
 """Results that a reader may not be able to compute: small tables, kept with where they came from.
 
 A table is a CSV file in the folder `data` beside this module. Lines that start with ``#`` come before it and say where
-it came from, a key and a JSON value each. One key, `definition`, is what the table is a result of, in full; a chapter
-that shows the table states its own definition, and a table of another one is refused. So a stale table fails the build.
+it came from, a key and a JSON value each. One key, `definition`, says in full what the table is a result of. Whoever
+loads a table states its definition, and a table of another one is refused, so a stale table fails the build.
+
+An `Experiment` says how such a table is computed from recordings. Each module on real sound declares its own.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from pcenlib.core.version import __version__
+from pcenlib.experiments.tables import in_order
+from pcenlib.jobs.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Stored", "check_same", "describe", "load", "save"]
+__all__ = ["Experiment", "Stored", "check_same", "describe", "load", "save"]
 
 
 # Where the tables are.
@@ -28,6 +33,34 @@ class Stored(NamedTuple):
 
     table: "pd.DataFrame"
     provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """An experiment on real sound.
+
+    Parameters
+    ----------
+    run : callable
+        From data sets to a table.
+    sets : sequence of str
+        Names of the data sets that it needs.
+    further : sequence of str
+        Names of those that it takes if they are there, after the others.
+    definition : str
+        What the table is a result of, the files aside.
+    keys : sequence of str
+        Columns that tell its rows apart.
+    tolerances : mapping of str to float
+        Columns to compare when it is computed again, as for `check_same`.
+    """
+
+    run: "Callable[..., pd.DataFrame]"
+    sets: Sequence[str]
+    further: Sequence[str] = ()
+    definition: str
+    keys: Sequence[str]
+    tolerances: Mapping[str, float]
 
 
 def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FOLDER, **provenance: Any) -> Path:
@@ -51,16 +84,11 @@ def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FO
     Path
         The file.
     """
-    from pcenlib.core.version import __version__
-
     header = {"definition": definition, "pcenlib": __version__, **provenance}
+    lines = "".join(f"# {key}: {json.dumps(value)}\n" for key, value in header.items())
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"# {key}: {json.dumps(value)}\n" for key, value in header.items())
-        table.to_csv(file, index=False, float_format="%.7g", lineterminator="\n")
-    part.replace(path)
+    write_whole(path, lines + table.to_csv(index=False, float_format="%.7g", lineterminator="\n"))
     return path
 
 
@@ -94,7 +122,8 @@ def load(name: str, *, definition: str | None = None, folder: Path = FOLDER) -> 
         raise ValueError(
             f"{path} is stale: it is a result of {provenance['definition']!r}, not of {definition!r}; compute it again"
         )
-    return Stored(pd.read_csv(path, skiprows=n_header), provenance)
+    table = pd.read_csv(path, skiprows=n_header)
+    return Stored(in_order(table) if "detector" in table else table, provenance)
 
 
 def check_same(
@@ -113,35 +142,29 @@ def check_same(
     tolerances : mapping of str to float
         Columns to compare, and by how much they may differ, relative to the larger of the value and 1. What is infinite
         or missing must be so in both.
-
-    Notes
-    -----
-    Definitions say what was to be done; this says whether it still is.
     """
+    from pandas.testing import assert_series_equal
+
+    stale = f"stored table {name} is stale"
     columns = [*keys, *tolerances]
     absent = [column for column in columns if column not in old or column not in new]
     if absent:
-        raise ValueError(f"stored table {name} is stale: {', '.join(absent)} must be a column of both tables")
-    suffixes = ("_old", "_new")
+        raise ValueError(f"{stale}: {', '.join(absent)} must be a column of both tables")
     both = old[columns].merge(
-        new[columns], on=list(keys), how="outer", suffixes=suffixes, indicator=True, validate="one_to_one"
+        new[columns], on=list(keys), how="outer", suffixes=("", " now"), indicator=True, validate="one_to_one"
     )
     alone = both[both["_merge"] != "both"]
     if len(alone):
         place = alone[list(keys)].iloc[0].to_dict()
-        raise ValueError(f"stored table {name} is stale: both tables must have the same rows, but one has no {place}")
+        raise ValueError(f"{stale}: both tables must have the same rows, but one has no {place}")
+    both = both.set_index(list(keys)).astype({column: float for name in tolerances for column in (name, f"{name} now")})
     for column, tolerance in tolerances.items():
-        a, b = (both[f"{column}{suffix}"].to_numpy(dtype=float) for suffix in suffixes)
-        with np.errstate(invalid="ignore"):
-            close = np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
-        finite = np.isfinite(a) & np.isfinite(b)
-        off = ~np.where(finite, close, (a == b) | (np.isnan(a) & np.isnan(b)))
-        if off.any():
-            place = both.loc[off, list(keys)].iloc[0].to_dict()
-            raise ValueError(
-                f"stored table {name} is stale: {column} was {a[off][0]:g} and is {b[off][0]:g} at {place}; "
-                "compute it again"
+        try:
+            assert_series_equal(
+                both[column], both[f"{column} now"], rtol=tolerance, atol=tolerance, check_names=False, obj=column
             )
+        except AssertionError as error:
+            raise ValueError(f"{stale}, compute it again: {error}") from error
 
 
 def describe(*things: object) -> str:

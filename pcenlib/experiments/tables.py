@@ -1,30 +1,37 @@
-"""Detectors and protocols beside each other, from tables of `evaluation`: how many times fewer, how much farther.
+"""Tables of experiments: thresholds, mean times between false alarms, and comparisons of detectors and protocols.
+
+A row is one detector at one distance, for one group of calls such as a bird or a day. `calibrate` makes a table of
+thresholds, `mtbfa_table` adds the false alarms of the recordings, and `over_groups` takes medians over groups. The
+other functions put detectors and protocols beside each other: how many times fewer false alarms, how much farther.
 
 A detector that raised no false alarm has no time to divide. In `mtbfa_ratio` and `protocol_factors`, which are for each
-group, such a ratio is infinite, zero or missing, so that a median over groups can still be taken; `bounded_ratio`,
-which is of medians, gives the bound that the duration of the recordings allows.
+group, such a ratio is infinite, zero or missing, so a median over groups can still be taken. `bounded_ratio`, which is
+of medians, gives the bound that the duration of the recordings allows.
+
+The column `detector` is categorical, so detectors keep the paper's order, or that of their first appearance, in
+whatever is grouped, pivoted or sorted by it.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib.core.checks import as_real_floats, check_range
 from pcenlib.core.evaluation import Counts, format_mtbfa, poisson_interval, threshold_at_recall
+from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_PCEN
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
-from pcenlib.core.checks import as_real_floats, check_range
 
 __all__ = [
     "bounded_ratio",
     "calibrate",
     "detection_range",
     "equal_range",
+    "in_order",
     "medians_in_words",
     "mtbfa_ratio",
     "mtbfa_table",
@@ -33,6 +40,10 @@ __all__ = [
     "readable",
     "thresholds_by_detector",
 ]
+
+
+KEYS = ["distance", "group", "detector"]
+MEASURED = ["threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
 
 
 def check_columns(name: str, table: "pd.DataFrame", columns: list[str]) -> None:
@@ -44,8 +55,24 @@ def check_columns(name: str, table: "pd.DataFrame", columns: list[str]) -> None:
         raise ValueError(f"{name} must have at least one row, and no value missing in {', '.join(columns)}")
 
 
-KEYS = ["distance", "group", "detector"]
-MEASURED = ["threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
+def in_order(table: "pd.DataFrame") -> "pd.DataFrame":
+    """A table whose detectors stay in the order of their first appearance.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With a column `detector`.
+
+    Returns
+    -------
+    DataFrame
+        The same with this column categorical; as it is if it was categorical already.
+    """
+    import pandas as pd
+
+    if isinstance(table["detector"].dtype, pd.CategoricalDtype):
+        return table
+    return table.assign(detector=pd.Categorical(table["detector"], categories=table["detector"].unique()))
 
 
 def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5, lower: bool = False) -> "pd.DataFrame":
@@ -65,7 +92,7 @@ def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5, lower: bool = F
         Columns `distance`, `group`, `detector`, `threshold`, one row for each combination that has calls, sorted.
     """
     check_columns("positives", positives, [*KEYS, "value"])
-    values = positives.groupby(KEYS)["value"]
+    values = in_order(positives).groupby(KEYS, observed=True)["value"]
     return values.agg(lambda group: threshold_at_recall(group, recall, lower=lower)).rename("threshold").reset_index()
 
 
@@ -83,7 +110,9 @@ def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]
         The thresholds of each detector.
     """
     check_columns("thresholds", thresholds, ["detector", "threshold"])
-    return {str(detector): group.tolist() for detector, group in thresholds.groupby("detector")["threshold"]}
+    return {
+        str(detector): group.tolist() for detector, group in thresholds.groupby("detector", observed=True)["threshold"]
+    }
 
 
 def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confidence: float = 0.95) -> "pd.DataFrame":
@@ -113,11 +142,11 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
     """
     check_columns("thresholds", thresholds, [*KEYS, "threshold"])
     check_range("hop", hop, 0, open_low=True)
-    sizes = thresholds["detector"].value_counts().to_dict()
+    by_detector = thresholds.groupby("detector", observed=True)["threshold"]
+    sizes = by_detector.size().to_dict()
     if sizes != counts.sizes:
         raise ValueError(f"counts must be of the table's thresholds, {sizes}, got {counts.sizes}")
-    position = thresholds.groupby("detector").cumcount()
-    alarms = np.array([counts.alarms[name][i] for name, i in zip(thresholds["detector"], position, strict=True)])
+    alarms = by_detector.transform(lambda rows: np.array(counts.alarms[str(rows.name)])).to_numpy(dtype=np.int64)
     duration = counts.n_frames * hop
     fewest, most = poisson_interval(alarms, confidence=confidence)
     with np.errstate(divide="ignore"):
@@ -154,7 +183,8 @@ def over_groups(table: "pd.DataFrame", *, by: Sequence[str] = ()) -> "pd.DataFra
         return lambda times: float(np.sort(times)[max(0, math.ceil(share * len(times)) - 1)])
 
     return (
-        table.groupby([*by, "distance", "detector"])
+        in_order(table)
+        .groupby([*by, "distance", "detector"], observed=True)
         .agg(
             n_groups=("group", "size"),
             n_censored=("mtbfa", lambda times: int(np.isinf(times).sum())),
@@ -208,9 +238,7 @@ def medians_in_words(
     return readable(over_groups(table, by=by)).pivot(index=list(index), columns=list(columns), values="mtbfa")
 
 
-def mtbfa_ratio(
-    table: "pd.DataFrame", detector: str = "max_pooled_pcen", *, over: str = "averaged_flux"
-) -> "pd.DataFrame":
+def mtbfa_ratio(table: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> "pd.DataFrame":
     """How many times fewer false alarms one detector raises than another, at the same recall.
 
     Parameters
@@ -238,7 +266,7 @@ def mtbfa_ratio(
 
 
 def bounded_ratio(
-    medians: "pd.DataFrame", detector: str = "max_pooled_pcen", *, over: str = "averaged_flux"
+    medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX
 ) -> "pd.DataFrame":
     """How many times longer one detector's median time between false alarms is than another's, or at least is.
 
@@ -292,10 +320,10 @@ def protocol_factors(table: "pd.DataFrame", protocols: Sequence[str], *, base: s
     missing = {base, *protocols} - set(table["protocol"])
     if missing:
         raise ValueError(f"table must hold the protocols to be compared: {', '.join(sorted(missing))} is missing")
-    times = table.pivot(index=keys, columns="protocol", values="mtbfa")
-    by_seed = times[list(protocols)].div(times[base], axis=0).groupby(keys[:3]).median()
+    times = in_order(table).pivot(index=keys, columns="protocol", values="mtbfa")
+    by_seed = times[list(protocols)].div(times[base], axis=0).groupby(keys[:3], observed=True).median()
     tidy = by_seed.reset_index().melt(id_vars=keys[:3], var_name="protocol")
-    return tidy.groupby(["protocol", *keys[:2]], sort=False)["value"].agg(["median", "min", "max"])
+    return tidy.groupby(["protocol", *keys[:2]], sort=False, observed=True)["value"].agg(["median", "min", "max"])
 
 
 def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float) -> float:
@@ -344,7 +372,7 @@ def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float
     return float(d[first - 1] + (d[first] - d[first - 1]) * (high - math.log(level)) / (high - low))
 
 
-def equal_range(medians: "pd.DataFrame", detector: str = "max_pooled_pcen", *, over: str = "averaged_flux") -> float:
+def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> float:
     """Distance up to which one detector raises as few false alarms as another does at the nearest distance.
 
     Parameters

@@ -13,7 +13,7 @@ from pcenlib.core.checks import check_range
 from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts, poisson_interval
 from pcenlib.core.recordings import info
 from pcenlib.core.setting import Setting
-from pcenlib.core.streaming import detection_blocks
+from pcenlib.core.streaming import MAX_POOLED_PCEN, detection_blocks
 from pcenlib.field.events import moving_maximum, settled
 from pcenlib.field.search import Detector
 from pcenlib.field.survey import find_recordings
@@ -104,7 +104,7 @@ def calibrate_threshold(
             f"the quiet recordings last {hours:.3g} hours: they can tell {1 / hours:.3g} false alarms per hour "
             f"or more, but not {false_alarms_per_hour:g}; give more of them, or accept more alarms"
         )
-    alarms = np.array(counts.alarms["max_pooled_pcen"])
+    alarms = np.array(counts.alarms[MAX_POOLED_PCEN])
     (too_many,) = np.nonzero(alarms > allowed)
     chosen = int(too_many[-1]) + 1 if too_many.size else 0
     if chosen == alarms.size:
@@ -118,6 +118,6 @@ def calibrate_threshold(
 def _count_quiet(path: str, *, setting: Setting, gap: int, channel: int | None) -> dict[str, Any]:
     """Alarms of one recording at every threshold."""
     values = (block.max_pooled_pcen for block in detection_blocks(path, setting, channel=channel))
-    blocks = ({"max_pooled_pcen": block} for block in moving_maximum(settled(values, s=setting.s), gap))
-    counts = count_exceedances(blocks, {"max_pooled_pcen": THRESHOLDS}, count="peaks")
+    blocks = ({MAX_POOLED_PCEN: block} for block in moving_maximum(settled(values, s=setting.s), gap))
+    counts = count_exceedances(blocks, {MAX_POOLED_PCEN: THRESHOLDS}, count="peaks")
     return {"duration": info(path).duration, "counts": asdict(counts)}

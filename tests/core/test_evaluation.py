@@ -15,6 +15,7 @@ from pcenlib import chance_mtbfa, mtbfa, threshold_at_recall
 from pcenlib.core.evaluation import Counts, count_exceedances, exceedance, format_mtbfa, merge_counts, poisson_interval
 from pcenlib.experiments.tables import (
     calibrate,
+    in_order,
     medians_in_words,
     mtbfa_table,
     over_groups,
@@ -242,7 +243,7 @@ def positives():
     rows = itertools.product([30, 300], ["a", "b"], ["flux", "pcen"], [1, 2, 3])
     table = pd.DataFrame(rows, columns=["distance", "group", "detector", "value"])
     table["value"] *= table["detector"].map({"flux": 1, "pcen": 10}) * table["group"].map({"a": 1, "b": 2})
-    return table[::-1]
+    return in_order(table)[::-1]
 
 
 def test_thresholds_for_each_distance_group_and_detector():

@@ -1,6 +1,5 @@
-"""Detectors of one's own: on a data set, along rising lines, and after late reverberation is taken away."""
+"""Detectors of one's own: in steps, along rising lines, and after late reverberation is taken away."""
 
-import dataclasses
 import functools
 import operator
 import pickle
@@ -11,54 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import RIGHT_WHALE, max_pooled_flux, max_pooled_pcen, pcen, spectrogram
-from pcenlib.datasets.right_whale import SimulatedRightWhale
-from pcenlib.experiments import evaluate
-from pcenlib.experiments.detectors import (
-    chain,
-    clip_maxima,
-    follow_sweeps,
-    mean_times,
-    recording_values,
-    suppress_late_reverberation,
-)
-from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER
-from pcenlib.experiments.tables import calibrate
+from pcenlib import RIGHT_WHALE, max_pooled_pcen, pcen, spectrogram
+from pcenlib.experiments.detectors import chain, follow_sweeps, suppress_late_reverberation
 from pcenlib.simulation.callers import UpCall, up_call
 from pcenlib.simulation.noises import noise
 from tests.strategies import magnitudes
 
-DETECTORS = {
-    "max_pooled_flux": max_pooled_flux,
-    "max_pooled_pcen": functools.partial(max_pooled_pcen, s=RIGHT_WHALE.s),
-}
 LINES = {
     "starts": [90.0, 110.0],
     "ends": [160.0, 220.0],
     "durations": [0.6, 1.0],
     "curvatures": [1.0, 2.0],
 }
-
-
-# On a data set
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_the_papers_detectors_have_the_papers_evaluation(jobs):
-    dataset = SimulatedRightWhale(n_bins=6, n_calls=3, n_days=2, n_ships=3, duration=90.0)
-    table = evaluate.evaluate(dataset, {"paper": RIGHT_WHALE_PAPER}, jobs=1)
-    table = table[table["detector"].isin(DETECTORS)].reset_index(drop=True)
-    thresholds = calibrate(clip_maxima(dataset, RIGHT_WHALE, DETECTORS, jobs=jobs))
-    assert_allclose(thresholds["threshold"], table["threshold"], atol=1e-6)
-    values = recording_values(dataset, RIGHT_WHALE, DETECTORS, skip=RIGHT_WHALE_PAPER.skip_recording, jobs=jobs)
-    assert all(len(recordings) == 3 for recordings in values.values())
-    mine = mean_times(clip_maxima(dataset, RIGHT_WHALE, DETECTORS, jobs=jobs), values, hop=RIGHT_WHALE.hop)
-    for name in ("false_alarms", "duration", "mtbfa"):
-        assert_allclose(mine[name], table[name])
-    frames = mean_times(
-        clip_maxima(dataset, RIGHT_WHALE, DETECTORS, jobs=jobs), values, hop=RIGHT_WHALE.hop, count="frames"
-    )
-    assert (frames["false_alarms"] >= mine["false_alarms"]).all()
 
 
 def test_a_chain_is_one_step_after_the_other():
@@ -68,33 +31,6 @@ def test_a_chain_is_one_step_after_the_other():
     sent = pickle.loads(pickle.dumps(functools.partial(chain, steps=steps)))  # noqa: S301  # as another process gets it
     assert_array_equal(sent(E), chain(E, steps=steps))
     assert_array_equal(chain(E, steps=[]), E)
-
-
-def test_recordings_keep_their_order_and_lose_their_start():
-    dataset = SimulatedRightWhale(n_bins=1, n_calls=1, n_days=1, n_ships=3, duration=60.0)
-    whole = recording_values(dataset, RIGHT_WHALE, DETECTORS, jobs=2)["max_pooled_flux"]
-    later = recording_values(dataset, RIGHT_WHALE, DETECTORS, skip=20, jobs=1)["max_pooled_flux"]
-    for name, x, y in zip(dataset.recordings, whole, later, strict=True):
-        assert_allclose(x, max_pooled_flux(spectrogram(dataset.recording(name).source, RIGHT_WHALE)))
-        assert_array_equal(x[20:], y)
-    with pytest.raises(ValueError, match=r"^skip must"):
-        recording_values(dataset, RIGHT_WHALE, DETECTORS, skip=-1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Unreadable(SimulatedRightWhale):
-    def clip(self, clip):
-        raise OSError(f"{clip.name} is gone")
-
-    def recording(self, name):
-        raise OSError(f"{name} is gone")
-
-
-def test_a_data_set_that_is_not_complete_is_refused():
-    dataset = Unreadable(n_bins=1, n_calls=1, n_days=1, n_ships=1, duration=10.0)
-    for run in (clip_maxima, recording_values):
-        with pytest.raises(OSError, match=r"(?s)must be complete: .*is gone"):
-            run(dataset, RIGHT_WHALE, DETECTORS, jobs=1)
 
 
 # Rising lines

@@ -11,23 +11,43 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.signal
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 
-from pcenlib import NIGHTHAWK, RIGHT_WHALE, Setting, averaged_flux, background, max_pooled_flux, spectrogram
+from pcenlib import (
+    NIGHTHAWK,
+    RIGHT_WHALE,
+    Setting,
+    averaged_flux,
+    background,
+    detection_functions,
+    max_pooled_flux,
+    max_pooled_pcen,
+    spectrogram,
+)
+from pcenlib.core.evaluation import count_exceedances
+from pcenlib.core.streaming import DETECTORS
 from pcenlib.datasets.interface import Clip, Sound
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
-from pcenlib.experiments.evaluate import clip_values, evaluate
+from pcenlib.experiments.evaluate import (
+    clip_values,
+    count_alarms,
+    evaluate,
+    measure_recordings,
+    peak_places,
+    recording_functions,
+)
+from pcenlib.experiments.novelty_measurements import measure_novelty
 from pcenlib.experiments.protocols import (
     NIGHTHAWK_PAPER,
     NIGHTHAWK_RELEASED,
-    OF_PROTOCOL,
-    OF_SETTING,
+    RIGHT_WHALE_PAPER,
+    TOGETHER,
     Protocol,
     switches,
 )
+from pcenlib.experiments.tables import medians_in_words
 
-DETECTORS = ("averaged_flux", "max_pooled_flux", "max_pooled_pcen")
 COLUMNS = ["distance", "group", "detector", "threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
 
 # A protocol that differs from the default in each field, at the sample rate of whales.
@@ -110,9 +130,9 @@ def functions_by_hand(x, protocol):
     if protocol.rectified:
         pooled = np.array([max(value, 0) for value in pooled])
     return {
-        "averaged_flux": averaged_flux(E),
-        "max_pooled_flux": pooled,
-        "max_pooled_pcen": np.log(1 + (E / M).max(axis=0)),
+        "averaged flux": averaged_flux(E),
+        "max-pooled flux": pooled,
+        "max-pooled PCEN": np.log(1 + (E / M).max(axis=0)),
     }
 
 
@@ -179,7 +199,7 @@ def test_tables_equal_a_computation_by_hand(name):
     assert set(table["protocol"]) == {name}
     expected = table_by_hand(dataset, SWITCHED[name])
     assert expected["false_alarms"].between(1, 900).any()
-    assert_frame_equal(table[COLUMNS[:6]], expected, rtol=1e-5, check_dtype=False)
+    assert_frame_equal(table[COLUMNS[:6]], expected, rtol=1e-5, check_dtype=False, check_categorical=False)
     with np.errstate(divide="ignore"):
         assert_allclose(table["mtbfa"], table["duration"] / table["false_alarms"])
 
@@ -194,8 +214,8 @@ def tables():
 # For each field: whose thresholds change, and whose counts change where thresholds do not.
 EVERYONE = set(DETECTORS)
 CHANGES = {
-    "background": ({"max_pooled_pcen"}, set()),
-    "start": ({"max_pooled_pcen"}, set()),
+    "background": ({"max-pooled PCEN"}, set()),
+    "start": ({"max-pooled PCEN"}, set()),
     "borders": (EVERYONE, set()),
     "skip_recording": (set(), EVERYONE),
     "minimum_subtracted": (EVERYONE, set()),
@@ -236,8 +256,8 @@ def test_flux_is_rectified_where_every_band_falls():
     )
     found = clip_values(Tones(), {"free": free, "rectified": rectified}, jobs=1)
     values = found.set_index(["protocol", "detector", "clip"])["value"].sort_index()
-    assert (values["free", "max_pooled_flux"] > values["rectified", "max_pooled_flux"] + 0.1).all()
-    for detector in ("averaged_flux", "max_pooled_pcen"):
+    assert (values["free", "max-pooled flux"] > values["rectified", "max-pooled flux"] + 0.1).all()
+    for detector in ("averaged flux", "max-pooled PCEN"):
         assert list(values["free", detector]) == list(values["rectified", detector])
 
 
@@ -246,10 +266,10 @@ def test_frames_that_are_skipped_do_not_count():
     late, early = Protocol(setting=RIGHT_WHALE, start=1e-9, skip_clip=20), Protocol(setting=RIGHT_WHALE, start=1e-9)
     dataset = Tones(lead=0.0)
     found = clip_values(dataset, {"late": late, "early": early}, jobs=1).set_index(["protocol", "detector"])
-    assert (found.loc[("early", "max_pooled_pcen"), "time"] == RIGHT_WHALE.times(1)[0]).all()
+    assert (found.loc[("early", "max-pooled PCEN"), "time"] == RIGHT_WHALE.times(1)[0]).all()
     assert (found.loc["late", "time"] >= RIGHT_WHALE.times(21)[-1]).all()
     assert (
-        found.loc[("late", "max_pooled_pcen"), "value"] < found.loc[("early", "max_pooled_pcen"), "value"].min()
+        found.loc[("late", "max-pooled PCEN"), "value"] < found.loc[("early", "max-pooled PCEN"), "value"].min()
     ).all()
 
 
@@ -278,7 +298,7 @@ def test_values_and_times_of_clips_by_hand(protocol, lead):
 def test_times_are_those_of_the_calls():
     dataset = SimulatedNighthawk(n_calls=5, distances=(30,))
     found = clip_values(dataset, {"paper": NIGHTHAWK_PAPER}, jobs=1)
-    for row in found[found["detector"] == "max_pooled_pcen"].itertuples():
+    for row in found[found["detector"] == "max-pooled PCEN"].itertuples():
         onset = next(dataset.call(clip)[1] for clip in dataset.clips if clip.name == row.clip)
         assert 0 < row.time - onset < 0.05
 
@@ -313,7 +333,7 @@ class Resampled(Tones):
 
 def test_sounds_at_another_rate_are_resampled():
     twice, once = (clip_values(dataset, {"plain": PLAIN}, jobs=1) for dataset in (Resampled(), Tones()))
-    clear = (once["detector"] == "max_pooled_pcen") & (once["distance"] == 1)
+    clear = (once["detector"] == "max-pooled PCEN") & (once["distance"] == 1)
     assert_allclose(twice["value"][clear], once["value"][clear], rtol=0.1)
     assert_allclose(twice["time"][clear], once["time"][clear])
 
@@ -330,9 +350,9 @@ def released_with_librosa(x):
     P = librosa.pcen(E, sr=22050, hop_length=32, time_constant=0.1, gain=1, bias=0, power=1, eps=1e-6)
     rise = np.maximum(np.diff(np.log1p(E), prepend=np.log1p(E[:, :1])), 0)
     return {
-        "averaged_flux": rise.mean(axis=0),
-        "max_pooled_flux": rise.max(axis=0),
-        "max_pooled_pcen": np.log1p(P).max(axis=0),
+        "averaged flux": rise.mean(axis=0),
+        "max-pooled flux": rise.max(axis=0),
+        "max-pooled PCEN": np.log1p(P).max(axis=0),
     }
 
 
@@ -363,7 +383,7 @@ def test_a_background_that_includes_the_frame_is_librosas(s, start):
     protocol = Protocol(setting=setting, background="including", start=start)
     dataset = Tones(lead=0.0)
     found = clip_values(dataset, {"it": protocol}, jobs=1)
-    values = found[found["detector"] == "max_pooled_pcen"].set_index("clip")["value"]
+    values = found[found["detector"] == "max-pooled PCEN"].set_index("clip")["value"]
     for clip in dataset.clips:
         E = spectrogram(dataset.clip(clip).source, setting) / start
         P = librosa.pcen(E, sr=2000, hop_length=128, b=s, gain=1, bias=0, power=1, eps=1e-30)
@@ -455,14 +475,182 @@ def test_switches_of_the_nighthawk():
 
 
 def test_every_field_belongs_to_one_switch():
-    of_setting, of_protocol = (list(itertools.chain(*groups.values())) for groups in (OF_SETTING, OF_PROTOCOL))
-    assert sorted(of_setting) == sorted(field.name for field in dataclasses.fields(Setting))
-    assert sorted(["setting", *of_protocol]) == sorted(field.name for field in dataclasses.fields(Protocol))
-    assert not OF_SETTING.keys() & OF_PROTOCOL.keys()
+    of_setting, of_protocol = ({field.name for field in dataclasses.fields(kind)} for kind in (Setting, Protocol))
+    assert not of_setting & of_protocol
+    assert of_setting | of_protocol > set(TOGETHER)
+    for mine in (of_setting, of_protocol):  # no switch throws fields of both
+        assert not {TOGETHER.get(name, name) for name in mine} & ((of_setting | of_protocol) - mine)
 
 
 def test_a_protocol_has_no_switch_to_itself():
     assert switches(OTHER, OTHER) == {}
+
+
+# Detectors of one's own
+
+OWN = {"max-pooled flux": max_pooled_flux, "max-pooled PCEN": functools.partial(max_pooled_pcen, s=RIGHT_WHALE.s)}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("changes", [{}, {"borders": "tiled", "skip_clip": 2, "minimum_subtracted": True}])
+def test_the_papers_detectors_as_ones_own_have_the_papers_evaluation(changes, jobs):
+    paper = dataclasses.replace(RIGHT_WHALE_PAPER, **changes)
+    table = evaluate(Tones(), {"paper": paper, "own": dataclasses.replace(paper, detectors=OWN)}, jobs=jobs)
+    expected, own = (table[(table["protocol"] == name) & table["detector"].isin(OWN)] for name in ("paper", "own"))
+    for name in COLUMNS:
+        if own[name].dtype == float:
+            assert_allclose(own[name], expected[name], rtol=1e-5)
+        else:
+            assert list(own[name]) == list(expected[name])
+
+
+def test_recordings_keep_their_order_and_lose_their_start():
+    whole, later = (
+        recording_functions(Tones(), {"own": dataclasses.replace(PLAIN, detectors=OWN, skip_recording=skip)}, jobs=jobs)
+        for skip, jobs in ((0, 2), (20, 1))
+    )
+    assert list(whole) == list(later) == Tones().recordings
+    for name in whole:
+        x = whole[name]["own"]["max-pooled flux"]
+        assert_allclose(x, max_pooled_flux(spectrogram(Tones().recording(name).source, RIGHT_WHALE)))
+        assert_array_equal(x[20:], later[name]["own"]["max-pooled flux"])
+    assert list(recording_functions(Tones(), {"plain": PLAIN}, ["recording 2"], jobs=1)) == ["recording 2"]
+
+
+@pytest.mark.parametrize("changes", [{"start": 1}, {"rectified": True}, {"background": "including"}, {"detectors": {}}])
+def test_detectors_of_ones_own_go_without_what_is_for_the_papers(changes):
+    with pytest.raises(ValueError, match=r"^detectors must hold"):
+        dataclasses.replace(PLAIN, **{"detectors": OWN} | changes)
+
+
+def test_detectors_of_ones_own_have_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match=r"^checkpoint must be None"):
+        evaluate(Tones(), {"own": dataclasses.replace(PLAIN, detectors=OWN)}, jobs=1, checkpoint=tmp_path / "counts")
+
+
+@pytest.mark.parametrize("run", [clip_values, recording_functions, peak_places, measure_recordings])
+def test_a_data_set_that_is_not_complete_is_refused(run):
+    dataset = Tones(bad="anna 0 at 1" if run in (clip_values, peak_places) else "recording 0")
+    with pytest.raises(OSError, match=r"(?s)must be complete: .*cannot read"):
+        run(dataset, {"plain": PLAIN} if run in (clip_values, recording_functions) else RIGHT_WHALE, jobs=1)
+
+
+def test_detectors_are_in_the_papers_order():
+    table = evaluate(Tones(), {"plain": PLAIN}, jobs=1)
+    assert list(table["detector"][:3]) == list(DETECTORS)
+    for wide in (table.pivot(index=["distance", "group"], columns="detector", values="mtbfa"), medians_in_words(table)):
+        assert list(wide.columns) == list(DETECTORS)
+
+
+# Places and novelty
+
+TWO_DISTANCES = SimulatedNighthawk(seed=3, n_calls=3, distances=(30, 200), n_scenes=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Beep:
+    """One clip, or one file: a beep of 5 kHz, 0.3 s into it, above white noise."""
+
+    clip_duration = 0.7
+    file: str = ""
+    frequency = 5000.0
+    onset = 0.3
+    lead = 0.5
+
+    @property
+    def clips(self):
+        return [Clip("beep", 1.0, "machine")]
+
+    def waveform(self, sr):
+        time = np.arange(round((self.lead + self.clip_duration) * sr)) / sr - self.lead
+        beep = np.sin(2 * np.pi * self.frequency * time) * (time > self.onset)
+        return 0.3 * beep + 1e-3 * np.random.default_rng(0).standard_normal(time.size)
+
+    def clip(self, clip):
+        assert clip in self.clips
+        if self.file:
+            return Sound(self.file, lead=self.lead)
+        return Sound(self.waveform(NIGHTHAWK.sr), NIGHTHAWK.sr, self.lead)
+
+
+def test_a_beep_is_found_where_it_is():
+    places = peak_places(Beep(), NIGHTHAWK, jobs=1).set_index("detector")
+    window = NIGHTHAWK.win_length / NIGHTHAWK.sr
+    assert (np.abs(places["time"] - Beep.onset) < window).all()
+    # A rise is first seen in the skirts of the window; the ratio to the past is largest in the band itself.
+    spacing = np.diff(NIGHTHAWK.frequencies).max()
+    assert places["frequency"]["max-pooled PCEN"] == pytest.approx(Beep.frequency, abs=spacing)
+    assert np.isnan(places["frequency"]["averaged flux"])
+    assert set(places["distance"]) == {1.0}
+    assert set(places["group"]) == {"machine"}
+
+
+def test_a_clip_may_be_a_file_of_another_rate(tmp_path):
+    import soundfile
+
+    path = tmp_path / "beep.wav"
+    soundfile.write(path, Beep().waveform(44100), 44100)
+    found, expected = (peak_places(beep, NIGHTHAWK, jobs=1).set_index("detector") for beep in (Beep(str(path)), Beep()))
+    assert_allclose(found["time"], expected["time"], atol=NIGHTHAWK.win_length / NIGHTHAWK.sr)
+
+
+def test_times_are_those_of_the_detection_functions():
+    values = clip_values(TWO_DISTANCES, {"paper": NIGHTHAWK_PAPER}, jobs=1)
+    places = peak_places(TWO_DISTANCES, NIGHTHAWK, jobs=1)
+    keys = ["clip", "distance", "group", "detector"]
+    assert_frame_equal(places[keys], values[keys])
+    assert_allclose(places["time"], values["time"], atol=1e-9)
+
+
+def test_one_and_two_workers_find_the_same_places():
+    assert_frame_equal(*(peak_places(TWO_DISTANCES, NIGHTHAWK, jobs=jobs) for jobs in (1, 2)))
+
+
+def test_frequencies_are_centres_of_bands():
+    frequencies = peak_places(TWO_DISTANCES, NIGHTHAWK, jobs=1)["frequency"].dropna()
+    assert len(frequencies) == 2 * len(TWO_DISTANCES.clips)
+    assert np.isin(frequencies, NIGHTHAWK.frequencies).all()
+
+
+def test_recordings_are_measured_one_by_one():
+    table = measure_recordings(TWO_DISTANCES, NIGHTHAWK, jobs=1)
+    assert list(table["recording"]) == [name for name in TWO_DISTANCES.recordings for _ in range(3)]
+    expected = measure_novelty(TWO_DISTANCES.recording("scene 0001").source, NIGHTHAWK)
+    for row in table[table["recording"] == "scene 0001"].to_dict("records"):
+        assert row == {"recording": "scene 0001", "detector": row["detector"], **expected[row["detector"]]._asdict()}
+    assert_frame_equal(table, measure_recordings(TWO_DISTANCES, NIGHTHAWK, jobs=2))
+
+
+# False alarms
+
+TWO_SCENES = SimulatedNighthawk(seed=5, n_calls=1, n_scenes=2)
+SLOW = Protocol(setting=dataclasses.replace(NIGHTHAWK, s=0.03), skip_recording=400, count="frames")
+THRESHOLDS = {"max-pooled PCEN": [1.4, 1.2], "averaged flux": [0.15]}
+
+
+def test_alarms_are_those_of_each_recording():
+    table = count_alarms(TWO_SCENES, {"slow": SLOW}, THRESHOLDS, jobs=1)
+    assert len(table) == 2 * 3
+    functions = detection_functions(TWO_SCENES.recording("scene 0001").source, SLOW.setting)
+    expected = count_exceedances([{k: v[400:] for k, v in functions.named().items()}], THRESHOLDS)
+    rows = table[table["recording"] == "scene 0001"]
+    for detector, alarms in expected.alarms.items():
+        of_detector = rows[rows["detector"] == detector]
+        assert tuple(of_detector["false_alarms"]) == alarms
+        assert tuple(of_detector["threshold"]) == tuple(THRESHOLDS[detector])
+    assert_allclose(rows["duration"], expected.n_frames * NIGHTHAWK.hop)
+
+
+def test_one_and_two_workers_count_the_same():
+    protocols = {"paper": NIGHTHAWK_PAPER, "slow": SLOW}
+    one, two = (count_alarms(TWO_SCENES, protocols, THRESHOLDS, jobs=jobs) for jobs in (1, 2))
+    assert_frame_equal(one, two)
+    assert set(one["protocol"]) == {"paper", "slow"}
+
+
+def test_alarms_need_a_protocol():
+    with pytest.raises(ValueError, match="protocols must hold"):
+        count_alarms(TWO_SCENES, {}, THRESHOLDS)
 
 
 # Workers, interruptions, failures

@@ -31,7 +31,7 @@ def with_click(at):
 def test_quantiles_are_those_of_the_functions():
     x = night()
     first, last = int(np.ceil(SETTLING / NIGHTHAWK.hop)), int(np.ceil(ENDING / NIGHTHAWK.hop))
-    for name, values in detection_functions(x, NIGHTHAWK)._asdict().items():
+    for name, values in detection_functions(x, NIGHTHAWK).named().items():
         kept = values[first:-last]
         found = measure_novelty(x, NIGHTHAWK)[name]
         assert found[:4] == pytest.approx(np.quantile(kept, [0.5, 0.99, 0.999, 1]))
@@ -39,12 +39,12 @@ def test_quantiles_are_those_of_the_functions():
 
 @pytest.mark.parametrize("at", [0.1, 1.985])
 def test_what_happens_at_either_end_does_not_count(at):
-    outside, quiet = (measure_novelty(x, NIGHTHAWK)["max_pooled_pcen"] for x in (with_click(at), night()))
+    outside, quiet = (measure_novelty(x, NIGHTHAWK)["max-pooled PCEN"] for x in (with_click(at), night()))
     assert outside.maximum == pytest.approx(quiet.maximum, rel=0.05)
 
 
 def test_a_tone_is_found_in_time_and_frequency_and_is_narrow():
-    found = measure_novelty(with_tone(1.2), NIGHTHAWK)["max_pooled_pcen"]
+    found = measure_novelty(with_tone(1.2), NIGHTHAWK)["max-pooled PCEN"]
     assert found.time == pytest.approx(1.2, abs=0.018)
     assert found.frequency == pytest.approx(6000, abs=2 * SR / NIGHTHAWK.win_length)
     assert found.breadth < 0.3
@@ -53,13 +53,13 @@ def test_a_tone_is_found_in_time_and_frequency_and_is_narrow():
 def test_a_click_is_broad():
     measured = measure_novelty(with_click(1.2), NIGHTHAWK)
     assert all(found.time == pytest.approx(1.2, abs=NIGHTHAWK.win_length / SR) for found in measured.values())
-    assert measured["max_pooled_pcen"].breadth == 1
+    assert measured["max-pooled PCEN"].breadth == 1
 
 
 def test_breadth_and_frequency_are_those_of_the_whole_spectrogram():
     x = with_tone(1.2)
     E = spectrogram(x, NIGHTHAWK)
-    found = measure_novelty(x, NIGHTHAWK)["averaged_flux"]
+    found = measure_novelty(x, NIGHTHAWK)["averaged flux"]
     frame = round((found.time - NIGHTHAWK.times(1)[0]) / NIGHTHAWK.hop)
     assert averaged_flux(E)[frame] == pytest.approx(found.maximum, rel=1e-5)
     ratio = np.expm1(pcen(E, s=NIGHTHAWK.s)[:, frame])
@@ -77,7 +77,7 @@ def test_gain_changes_nothing():
 
 
 def test_a_memory_longer_than_the_scene_is_allowed():
-    assert measure_novelty(night(), replace(NIGHTHAWK, s=0.001))["max_pooled_pcen"].maximum > 0
+    assert measure_novelty(night(), replace(NIGHTHAWK, s=0.001))["max-pooled PCEN"].maximum > 0
 
 
 @pytest.mark.parametrize("x", [night(0.5), np.zeros((2, 2 * SR))], ids=["too short", "two channels"])

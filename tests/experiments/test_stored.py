@@ -1,14 +1,19 @@
 """Stored tables: what is written is read, and what is stale is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import pcenlib
 from pcenlib.experiments import stored
+from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
+from pcenlib.experiments.stored import describe
 
 TABLE = pd.DataFrame(
     {
@@ -108,14 +113,15 @@ def test_the_same_table_in_any_order_and_with_other_columns_agrees(folder):
 def test_what_may_differ_by_how_much():
     check(TABLE.assign(mtbfa=[np.inf, 124, 0.009]), mtbfa=0.01)  # relative to the value, or to 1
     for mtbfa in ([np.inf, 125, 0], [np.inf, 122, 0], [np.inf, 123.456789, 0.011], [np.inf, 123.456789, -0.011]):
-        with pytest.raises(ValueError, match=r"^stored table name is stale: mtbfa was .* and is .* at {'group': "):
+        with pytest.raises(ValueError, match=r"^stored table name is stale, compute it again: mtbfa are different"):
             check(TABLE.assign(mtbfa=mtbfa), mtbfa=0.01)
     check(TABLE.assign(mtbfa=[np.inf, 125, 0]), alarms=0)  # which is not compared
 
 
 def test_the_error_says_where_and_what():
     with pytest.raises(
-        ValueError, match=r"alarms was 7 and is 8 at {'group': 'bird 2', 'distance': 60\.0}; compute it again$"
+        ValueError,
+        match=r"(?s)compute it again: alarms .*bird 2, 60.*index 1, first diff: 7\.0 != 8\.0$",
     ):
         check(TABLE.assign(alarms=[0, 8, 12]))
 
@@ -123,14 +129,14 @@ def test_the_error_says_where_and_what():
 @pytest.mark.parametrize("value", [1e300, -np.inf, np.nan])
 def test_infinite_is_the_same_as_infinite_alone(value):
     for old, new in ((np.inf, value), (value, np.inf)):
-        with pytest.raises(ValueError, match="mtbfa was"):
+        with pytest.raises(ValueError, match="compute it again: mtbfa"):
             check(TABLE.assign(mtbfa=[new, 1, 1]), TABLE.assign(mtbfa=[old, 1, 1]), mtbfa=1.0)
 
 
 def test_missing_is_the_same_as_missing_alone():
     missing = TABLE.assign(mtbfa=[np.nan, 1, 1])
     check(missing, missing)
-    with pytest.raises(ValueError, match="mtbfa was nan and is 1 at"):
+    with pytest.raises(ValueError, match=r"(?s)compute it again: mtbfa .*nan != 1"):
         check(TABLE.assign(mtbfa=[1, 1, 1]), missing)
 
 
@@ -178,3 +184,24 @@ def test_the_package_holds_the_recorded_nighthawks():
     found = stored.load("nighthawk-calls")
     assert len(found.table) == found.provenance["sets"]["nighthawk"]["n_files"] == 20
     assert found.table["clip"].is_unique
+
+
+# Descriptions
+
+
+def test_descriptions_tell_protocols_apart():
+    assert describe(NIGHTHAWK_PAPER) != describe(NIGHTHAWK_RELEASED)
+    assert describe(NIGHTHAWK_PAPER) == describe(NIGHTHAWK_PAPER)
+
+
+def test_a_last_digit_does_not_change_a_description():
+    setting = NIGHTHAWK_RELEASED.setting
+    again = replace(setting, fmax=float(np.nextafter(setting.fmax, 1e4)), s=float(np.nextafter(setting.s, 1)))
+    assert repr(again) != repr(setting)
+    assert describe(again) == describe(setting)
+    assert describe(replace(setting, s=1.00001 * setting.s)) != describe(setting)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_descriptions_keep_seven_digits(number):
+    assert float(describe(number)) == pytest.approx(number, rel=1e-6)

@@ -18,7 +18,7 @@ from pcenlib.experiments.tables import (
     protocol_factors,
 )
 
-DETECTORS = ["averaged_flux", "max_pooled_flux", "max_pooled_pcen"]
+DETECTORS = ["averaged flux", "max-pooled flux", "max-pooled PCEN"]
 
 
 def experiment(alarms, **columns):
@@ -41,8 +41,8 @@ def test_ratio_by_hand():
 def test_ratio_is_that_of_the_times():
     table = experiment([(20, 8, 4), (30, 60, 7)])
     times = table.pivot(index=["distance", "group"], columns="detector", values="mtbfa")
-    expected = times["max_pooled_flux"] / times["averaged_flux"]
-    assert mtbfa_ratio(table, "max_pooled_flux")["ratio"].tolist() == pytest.approx(expected.tolist())
+    expected = times["max-pooled flux"] / times["averaged flux"]
+    assert mtbfa_ratio(table, "max-pooled flux")["ratio"].tolist() == pytest.approx(expected.tolist())
 
 
 def test_ratio_keeps_what_else_tells_rows_apart():
@@ -63,7 +63,7 @@ def test_ratio_needs_both_detectors():
     with pytest.raises(ValueError, match="dolphins is missing"):
         mtbfa_ratio(experiment([(1, 1, 1), (1, 1, 1)]), over="dolphins")
     with pytest.raises(ValueError, match="false_alarms"):
-        mtbfa_ratio(pd.DataFrame({"distance": [1], "group": ["a"], "detector": ["averaged_flux"]}))
+        mtbfa_ratio(pd.DataFrame({"distance": [1], "group": ["a"], "detector": ["averaged flux"]}))
 
 
 # Ratios of medians
@@ -71,7 +71,7 @@ def test_ratio_needs_both_detectors():
 
 def medians(pcen, flux, **columns):
     """Medians over groups at one distance, in recordings of 100 seconds."""
-    times = {"max_pooled_pcen": pcen, "averaged_flux": flux}
+    times = {"max-pooled PCEN": pcen, "averaged flux": flux}
     rows = [(30.0, name, 5, 0, 100.0, time, time, time) for name, time in times.items()]
     names = ["distance", "detector", "n_groups", "n_censored", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
     return pd.DataFrame(rows, columns=names).assign(**columns)
@@ -92,7 +92,7 @@ def medians(pcen, flux, **columns):
 def test_bounded_ratio_by_hand(pcen, flux, ratio, text):
     (row,) = bounded_ratio(medians(pcen, flux)).itertuples()
     assert row == (30.0, pytest.approx(ratio, nan_ok=True), text)
-    (row,) = bounded_ratio(medians(flux, pcen), "averaged_flux", over="max_pooled_pcen").itertuples()
+    (row,) = bounded_ratio(medians(flux, pcen), "averaged flux", over="max-pooled PCEN").itertuples()
     assert row.text == text
 
 
@@ -114,7 +114,7 @@ def test_bounded_ratio_and_equal_range_need_both_detectors():
 def of_protocols(**alarms):
     """Two seeds, three birds: false alarms of PCEN under each protocol, in 60 seconds."""
     rows = [
-        (30.0, f"bird {bird}", "max_pooled_pcen", seed, name, 60 / n if n else math.inf)
+        (30.0, f"bird {bird}", "max-pooled PCEN", seed, name, 60 / n if n else math.inf)
         for name, seeds in alarms.items()
         for seed, birds in enumerate(seeds)
         for bird, n in enumerate(birds)
@@ -129,7 +129,7 @@ def test_factors_are_medians_over_birds_then_over_seeds():
         better=[(4, 2, 1), (1, 1, 1)],
     )
     found = protocol_factors(table, ["worse", "better"], base="base")
-    assert found.index.tolist() == [(name, 30.0, "max_pooled_pcen") for name in ("worse", "better")]
+    assert found.index.tolist() == [(name, 30.0, "max-pooled PCEN") for name in ("worse", "better")]
     assert found.loc["worse"].to_numpy()[0] == pytest.approx([(1 / 2 + 1 / 3) / 2, 1 / 3, 1 / 2])
     assert found.loc["better"].to_numpy()[0] == pytest.approx([5, 4, 6])
 

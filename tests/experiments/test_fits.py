@@ -1,0 +1,91 @@
+"""What the simulations were fitted to, on small synthetic copies of the data sets."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.signal
+from numpy.testing import assert_allclose
+
+from pcenlib import NIGHTHAWK
+from pcenlib.datasets.catalogue import find
+from pcenlib.experiments import fits
+from pcenlib.experiments.evaluate import measure_recordings
+from pcenlib.experiments.novelty_measurements import NoveltyMeasurements
+from pcenlib.simulation.measurements import MODULATION_RATES, measure_ship
+from tests.experiments.homes import SR, home_of, whales_home
+from tests.sounds import white, write
+
+
+def test_a_nighthawk_is_measured_around_its_call_only(tmp_path):
+    home = home_of(tmp_path, "nighthawk")
+    sr = 24000
+    seconds = np.arange(2 * sr) / sr
+    x = 0.001 * white(2 * sr, seed=1)
+    buzz = np.sin(2 * np.pi * 3500 * seconds) * (1 + np.cos(2 * np.pi * 200 * seconds)) / 4
+    x += buzz * ((seconds >= 1.0) & (seconds < 1.2))
+    x += np.sin(2 * np.pi * 4500 * seconds) * (seconds < 0.5)  # louder, but before what is measured
+    write(home / "nighthawk" / "audio" / "coni_00.wav", x, sr)
+    table = fits.nighthawk_calls(find("nighthawk", home))
+    assert list(table["clip"]) == ["coni_00", "coni_01"]
+    call = table.iloc[0]
+    assert call["onset"] == pytest.approx(0.3, abs=0.01)
+    assert call["duration"] == pytest.approx(0.2, abs=0.02)
+    assert call["centre"] == pytest.approx(3500, abs=5)
+    assert call["pulse_rate"] == pytest.approx(200, abs=2)
+
+
+def test_nights_say_what_is_known_of_birds_and_are_measured_as_simulated_ones(tmp_path):
+    home = home_of(tmp_path, "night_soundscapes", "birdvox_dcase20k")
+    forest, labelled = find("night_soundscapes", home), find("birdvox_dcase20k", home)
+    table = fits.night_scenes(forest, labelled)
+    birds = table.drop_duplicates("scene").set_index("scene")["birds"].to_dict()
+    assert birds == {
+        "S4A03895_20190522_000000": "not checked",
+        "S4A03895_20190522_001500": "not checked",
+        "0a0b": "yes",
+        "53d9": "no",
+        "fd79": "yes",
+        "ff3d": "no",
+    }
+    of_forest = table[table["source"] == "scikit-maad"]
+    fields = list(NoveltyMeasurements._fields)
+    assert_allclose(of_forest[fields], measure_recordings(forest, NIGHTHAWK, jobs=1)[fields], rtol=1e-9)
+    pd.testing.assert_frame_equal(fits.night_scenes(forest), of_forest)
+
+
+def test_up_calls_are_found_as_they_rise(tmp_path):
+    home = home_of(tmp_path, "narw")
+    progress = np.arange(round(0.9 * SR)) / round(0.9 * SR)
+    frequency = 100 + (220 - 100) * progress**2
+    x = 0.02 * white(2 * SR, seed=1)
+    x[SR // 2 :][: progress.size] += 0.3 * np.sin(2 * np.pi * np.cumsum(frequency) / SR)
+    write(home / "narw" / "train" / "train7.aiff", x, SR, format="AIFF")
+    table = fits.right_whale_calls(find("narw", home)).set_index("clip")
+    assert list(table.index) == ["train7.aiff", "train6000.aiff", "train30000.aiff"]
+    call = table.loc["train7.aiff"]
+    assert call["onset"] == pytest.approx(0.5, abs=0.15)
+    assert call["duration"] == pytest.approx(0.9, abs=0.2)
+    assert call["start"] == pytest.approx(100, abs=10)
+    assert call["end"] == pytest.approx(220, abs=15)
+    assert call["contrast"] > 12
+
+
+def test_of_many_files_some_are_measured_evenly_spaced(tmp_path, monkeypatch):
+    challenge = find("narw", whales_home(tmp_path, n=5))
+    monkeypatch.setattr(fits, "MOST", 2)
+    assert list(fits.right_whale_calls(challenge)["clip"]) == ["train1.aiff", "train5.aiff"]
+
+
+def test_ships_are_measured_at_2_khz_and_short_passages_left_out(tmp_path):
+    home = home_of(tmp_path, "deepship")  # passages of three seconds
+    sr = 32000
+    x = 0.3 * white(8 * sr, seed=1) * (1 + 0.9 * np.cos(2 * np.pi * 6 * np.arange(8 * sr) / sr))
+    write(home / "deepship" / "Tanker" / "9.wav", x, sr, subtype="DOUBLE")
+    table = fits.ship_passages(find("deepship", home))
+    assert list(table["passage"]) == ["Tanker/9.wav"]
+    assert table["duration"].item() == 8
+    assert table["rate"].item() == 6
+    measured = measure_ship(scipy.signal.resample_poly(x, 1, 16), 2000)
+    assert_allclose(table[fits.LEVELS].to_numpy()[0], measured.levels, atol=1e-6)
+    assert_allclose(table[fits.MODULATIONS].to_numpy()[0], measured.modulation, atol=1e-6)
+    assert [float(name.split("_")[1]) for name in fits.MODULATIONS] == list(MODULATION_RATES)
