@@ -8,7 +8,6 @@ same samples, so that several processes can share one recording. `waveform` read
 import itertools
 import math
 import os
-import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import as_real_floats, check_count
+from pcenlib.core.riff import chunks
 
 __all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "samples", "waveform"]
 
@@ -39,9 +39,6 @@ LARGEST = 1e15
 SIXTEEN_BITS = 2.0**-15
 
 SAMPLES_PER_READ = 2**17
-
-# Sizes of sound that programs state in a WAV file when they cannot know it yet.
-UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
 
 
 class Info(NamedTuple):
@@ -202,7 +199,7 @@ def waveform(
 
 
 def missing_bytes(path: File) -> int:
-    """How much of the sound that a WAV file states is not in it: it was cut off, as by an empty battery or a full card.
+    """How many bytes a WAV or AIFF file states but does not hold, as after an empty battery or on a full card.
 
     Parameters
     ----------
@@ -212,23 +209,18 @@ def missing_bytes(path: File) -> int:
     Returns
     -------
     int
-        Number of bytes; 0 if nothing is missing, if the length was not known when the header was written, and for
-        files in other formats, whose decoders notice.
+        0 if the sound is complete or of unknown length, and for files in other formats, whose decoders notice.
 
     Notes
     -----
     libsndfile reads what is there and says nothing.
     """
-    end = os.stat(path).st_size  # noqa: PTH116
     with open(path, "rb") as file:  # noqa: PTH123
-        start = file.read(12)
-        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
-            return 0
-        while len(header := file.read(8)) == 8:
-            name, size = struct.unpack("<4sI", header)
-            if name == b"data":
-                return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
-            file.seek(size + size % 2, os.SEEK_CUR)
+        length = os.fstat(file.fileno()).st_size
+        for chunk in chunks(file):
+            missing = 0 if chunk.size is None else max(0, chunk.begin + chunk.size - length)
+            if missing or chunk.is_sound:
+                return missing
     return 0
 
 

@@ -217,17 +217,20 @@ def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd)
     capfd.readouterr()  # the MP3 decoder's own complaints
 
 
-def test_what_was_cut_off_is_missed(tmp_path):
-    path = write(tmp_path / "x.wav", white(4000, 2), 2000)
+@pytest.mark.parametrize("format", ["WAV", "RF64", "AIFF"])
+def test_what_was_cut_off_is_missed(format, tmp_path):
+    path = write(tmp_path / "x", white(4000, 2), 2000, format=format, subtype="PCM_16")
     content = path.read_bytes()
     assert missing_bytes(path) == 0
-    for n_bytes in (1, 1000, 16_000):
+    for n_bytes in (1, 1000, 15_999):
         path.write_bytes(content[:-n_bytes])
         assert missing_bytes(path) == n_bytes
         assert info(path).n_samples == (16_000 - n_bytes) // 4
+    path.write_bytes(content[:20])
+    assert missing_bytes(path) > 0
 
 
-@pytest.mark.parametrize("size", recordings.UNKNOWN_SIZES)
+@pytest.mark.parametrize("size", [0, 0x7FFFF000, 0xFFFFFFFF])
 def test_nothing_is_missed_where_the_length_was_not_known(size, tmp_path):
     path = write(tmp_path / "x.wav", white(4000), 2000)
     content = path.read_bytes()
