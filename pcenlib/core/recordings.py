@@ -2,7 +2,7 @@
 
 `info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
 streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
-same samples, so that several processes can share one recording. `waveform` reads all of it, or a stretch, at once.
+same samples, so several threads can share one recording. `waveform` reads all of it, or a stretch, at once.
 """
 
 import itertools
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pcenlib.core.checks import as_real_floats, check_count
 from pcenlib.core.riff import chunks
 
-__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "samples", "waveform"]
+__all__ = ["Info", "as_floats", "info", "missing_bytes", "samples", "waveform"]
 
 
 FloatArray = npt.NDArray[np.floating]
@@ -134,32 +134,6 @@ def samples(
 def as_floats(x: Samples, dtype: Precision) -> FloatArray:
     """Samples of `samples` in floating point: in [-1, 1[, if they are whole numbers of 16 bits."""
     return np.multiply(x, SIXTEEN_BITS, dtype=dtype) if x.dtype.kind == "i" else x.astype(dtype, copy=False)
-
-
-def cut(source: Source, target: int, first: int, last: int | None, *, sr: int | None = None) -> tuple[Source, int]:
-    """No more of a waveform than another process needs for some of its samples; a file as it is.
-
-    Parameters
-    ----------
-    source, target, sr
-        As for `samples`.
-    first, last : int
-        The samples that are needed, at the target rate: from the first to just before the last, or to the end if that
-        is None.
-
-    Returns
-    -------
-    source : path or ndarray
-        What to send to the other process.
-    first : int
-        What the first sample is called there.
-    """
-    if is_file(source):
-        return source, first
-    sr = sr or target
-    begin, skip = _seek(sr, target, first)
-    end = None if last is None else math.ceil((last + _settling(sr, target)) * Fraction(sr, target))
-    return np.asarray(source)[..., begin:end], skip
 
 
 def waveform(

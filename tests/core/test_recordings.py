@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, max_pooled_pcen, spectrogram
 from pcenlib.core import recordings
-from pcenlib.core.recordings import Info, as_floats, cut, info, missing_bytes, samples
+from pcenlib.core.recordings import Info, as_floats, info, missing_bytes, samples
 from tests.sounds import resampled, white, write
 
 
@@ -147,24 +145,6 @@ def test_from_any_sample_on_it_is_the_same(sr, target, tmp_path):
     for first in (1, 500, 3000, len(whole) // 2, len(whole) - 1):
         assert_allclose(read(path, target, first=first), whole[first:], atol=1e-12)
         assert_allclose(read(waveform, target, sr=sr, first=first), whole[first:], atol=1e-12)
-
-
-@given(st.sampled_from([*RATES, (2000, 2000)]), st.floats(0, 1), st.floats(0, 1))
-def test_what_is_cut_out_is_enough(rates, one, other):
-    sr, target = rates
-    x = white(3 * sr)
-    whole = read(x, target, sr=sr)
-    first, last = sorted(int(share * (len(whole) - 1)) for share in (one, other))
-    last += 1
-    part, begin = cut(x, target, first, last, sr=sr)
-    assert part.size <= (last - first) * sr / target + 2**16
-    assert_allclose(read(part, target, sr=sr, first=begin)[: last - first], whole[first:last], atol=1e-12)
-    rest, begin = cut(x, target, first, None, sr=sr)
-    assert_allclose(read(rest, target, sr=sr, first=begin), whole[first:], atol=1e-12)
-
-
-def test_files_are_not_cut(tmp_path):
-    assert cut(tmp_path / "x.wav", 2000, 300, 400) == (tmp_path / "x.wav", 300)
 
 
 def test_a_recording_is_read_no_further_than_asked_for(tmp_path, monkeypatch):
