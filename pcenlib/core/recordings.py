@@ -5,6 +5,7 @@ streams, in memory that does not depend on the length. Reading may start anywher
 same samples, so several threads can share one recording. `waveform` reads all of it, or a stretch, at once.
 """
 
+import functools
 import itertools
 import math
 import os
@@ -17,13 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.checks import as_real_floats, check_count
+from pcenlib.core.checks import FloatArray, as_real_floats, check_count
 from pcenlib.core.riff import chunks
 
 __all__ = ["Info", "as_floats", "info", "missing_bytes", "samples", "waveform"]
 
 
-FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
 File = str | os.PathLike[str]
 Source = File | npt.ArrayLike
@@ -347,6 +347,7 @@ def _settling(sr: int, target: int) -> int:
     return 0 if sr == target else 1024 * max(1, math.ceil(target / sr))
 
 
+@functools.cache
 def _grid(sr: int, target: int) -> int:
     """How many samples apart, after resampling, a resampler that starts anew gives the same samples again."""
     ratio = Fraction(target, sr)

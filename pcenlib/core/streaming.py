@@ -34,10 +34,9 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from pcenlib.core.checks import check_count, check_range
+from pcenlib.core.checks import FloatArray, check_count, check_range
 from pcenlib.core.novelty import averaged_flux, background, max_pooled_flux
 from pcenlib.core.recordings import LARGEST, Precision, Samples, Source, as_floats, info, is_file, samples
 from pcenlib.core.setting import FLOOR, Setting
@@ -46,8 +45,6 @@ from pcenlib.core.transform import plan
 
 __all__ = ["DETECTORS", "DetectionFunctions", "detection_blocks", "detection_functions"]
 
-
-FloatArray = npt.NDArray[np.floating]
 
 # Size of a row of the sequences that are transformed at once, one frame beside the other: a multiple of the length of
 # vector instructions. All rows of the paper's settings fit into a processor's second cache; and being no multiple of a
@@ -298,8 +295,8 @@ def _kernels() -> ModuleType | None:
 
 def _compiled(kernels: ModuleType, setting: Setting, dtype: Precision) -> Advance:
     """From samples to detection functions, by the compiled kernels."""
-    q, rows, shifts, factors, places, turns = plan(setting, dtype)
-    bands = (places, turns, *_sparse_bands(setting), setting.power, np.float32(setting.floor), setting.s)
+    q, rows, shifts, factors, *bins = plan(setting.memoryless, dtype)
+    bands = (*bins, setting.power, np.float32(setting.floor), setting.s)
     hop, n_frames = setting.hop_length, BYTES_PER_ROW // factors.itemsize
     columns = np.zeros((hop, n_frames + int(shifts.max())), dtype)
     sequences = np.empty((len(factors), n_frames), factors.dtype)
@@ -316,16 +313,3 @@ def _compiled(kernels: ModuleType, setting: Setting, dtype: Precision) -> Advanc
         return DetectionFunctions(*functions.astype(dtype, copy=False)), state
 
     return advance
-
-
-@functools.cache
-def _sparse_bands(setting: Setting) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], FloatArray]:
-    """The bands as the kernel takes them: first bin, quads of bins and weights of each; nothing if bands are bins."""
-    if setting.scale == "linear":
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
-    filters = np.pad(setting.filters, ((0, 0), (0, 3)))
-    first = (filters > 0).argmax(axis=1)
-    quads = -(-np.count_nonzero(filters, axis=1) // 4)
-    weights = [row[begin : begin + 4 * n] for row, begin, n in zip(filters, first, quads, strict=True)]
-    # A few bins are summed in single precision without harm; the paper's bands have 12 at most.
-    return first - first.min(), quads, np.concatenate(weights, dtype=np.float32 if quads.max() <= 8 else np.float64)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import soxr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, max_pooled_pcen, spectrogram
@@ -145,6 +146,22 @@ def test_from_any_sample_on_it_is_the_same(sr, target, tmp_path):
     for first in (1, 500, 3000, len(whole) // 2, len(whole) - 1):
         assert_allclose(read(path, target, first=first), whole[first:], atol=1e-12)
         assert_allclose(read(waveform, target, sr=sr, first=first), whole[first:], atol=1e-12)
+
+
+def test_seeking_makes_no_resampler_but_the_one_that_is_used(monkeypatch):
+    made = []
+
+    class Watched(soxr.ResampleStream):
+        def __init__(self, *args, **options):
+            made.append(args)
+            super().__init__(*args, **options)
+
+    x = white(100_000)
+    next(samples(x, 2000, sr=32000, first=3000))
+    monkeypatch.setattr(soxr, "ResampleStream", Watched)
+    for first in (100, 3000, 4000):
+        next(samples(x, 2000, sr=32000, first=first))
+    assert len(made) == 3
 
 
 def test_a_recording_is_read_no_further_than_asked_for(tmp_path, monkeypatch):

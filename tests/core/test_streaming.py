@@ -508,6 +508,21 @@ def test_memory_does_not_grow_with_the_recording(jobs, tmp_path, monkeypatch):
     assert peak(many) < peak(few) + 2**20
 
 
+@BOTH_ENGINES
+@SETTINGS
+def test_another_time_scale_keeps_nothing_more_in_memory(setting):
+    def kept(values):
+        tracemalloc.start()
+        for s in values:
+            detection_functions(np.ones(1000), dataclasses.replace(setting, s=s))
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size
+
+    kept([0.5])
+    assert kept(np.linspace(0.1, 0.9, 50)) < 2**16
+
+
 # What goes wrong
 
 
