@@ -264,9 +264,9 @@ def peak(way: str, path: str) -> None:
 
 
 def scaling(folder: Path) -> dict[str, Any]:
-    """Seconds for 40 scenes, and for one long recording, on one process and on two.
+    """Seconds on one core and on two: 40 scenes shared among processes, and one long recording among threads.
 
-    In a process of its own, as a user has: workers are copies of it, and copies of one that has run librosa are slow.
+    Measured in a new process, as users have it: one that has run librosa is slower.
     """
     command = [sys.executable, __file__, "--scaling", folder]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)  # noqa: S603
@@ -289,7 +289,7 @@ def print_scaling(folder: Path) -> None:
                 job(n)
                 values.append(time.perf_counter() - start)
         one, two = (statistics.median(values) for values in seconds.values())
-        results[name] = {"one process": one, "two processes": two, "speed-up": one / two}
+        results[name] = {"one core": one, "two cores": two, "speed-up": one / two}
     print(json.dumps(results))
 
 

@@ -6,6 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.floating]
+
 
 def check_range(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
     """Raise ValueError unless value is a finite number in [low, high], or in ]low, high] if open_low."""
@@ -25,7 +27,7 @@ def check_count(name: str, value: int) -> None:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
-def check_magnitudes(E: npt.ArrayLike) -> npt.NDArray[np.floating]:
+def check_magnitudes(E: npt.ArrayLike) -> FloatArray:
     """E as a floating-point array (..., band, frame); ValueError unless it is a spectrogram of magnitudes."""
     E = as_real_floats("E", E)
     if E.ndim < 2:
@@ -49,7 +51,7 @@ def check_waveform(x: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return x
 
 
-def as_real_floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
+def as_real_floats(name: str, values: npt.ArrayLike) -> FloatArray:
     """Values as float32 or float64, whichever they already are; integers become float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":

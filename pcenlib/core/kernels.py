@@ -32,8 +32,9 @@ Indices = npt.NDArray[np.uint64]
 
 
 def jit(function: Function) -> Function:
-    """Compile at the first call, and keep what was compiled for later processes."""
-    compiled: Any = numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
+    """Compile at the first call, keep what was compiled for later processes, and let other threads run meanwhile."""
+    liberties = {"nnan", "nsz", "contract", "reassoc"}
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=liberties)
     return compiled(function)
 
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.checks import as_real_floats, check_magnitudes, check_range
+from pcenlib.core.checks import FloatArray, as_real_floats, check_magnitudes, check_range
 
 __all__ = [
     "averaged_flux",
@@ -30,9 +30,6 @@ __all__ = [
     "pcen",
     "smoothing_coefficient",
 ]
-
-
-FloatArray = npt.NDArray[np.floating]
 
 
 def log_contrast(E: npt.ArrayLike) -> FloatArray:

@@ -2,13 +2,13 @@
 
 `info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
 streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
-same samples, so that several processes can share one recording. `waveform` reads all of it, or a stretch, at once.
+same samples, so several threads can share one recording. `waveform` reads all of it, or a stretch, at once.
 """
 
+import functools
 import itertools
 import math
 import os
-import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.checks import as_real_floats, check_count
+from pcenlib.core.checks import FloatArray, as_real_floats, check_count
+from pcenlib.core.riff import chunks
 
-__all__ = ["Info", "as_floats", "cut", "info", "missing_bytes", "samples", "waveform"]
+__all__ = ["Info", "as_floats", "info", "missing_bytes", "samples", "waveform"]
 
 
-FloatArray = npt.NDArray[np.floating]
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
 File = str | os.PathLike[str]
 Source = File | npt.ArrayLike
@@ -39,9 +39,6 @@ LARGEST = 1e15
 SIXTEEN_BITS = 2.0**-15
 
 SAMPLES_PER_READ = 2**17
-
-# Sizes of sound that programs state in a WAV file when they cannot know it yet.
-UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
 
 
 class Info(NamedTuple):
@@ -139,32 +136,6 @@ def as_floats(x: Samples, dtype: Precision) -> FloatArray:
     return np.multiply(x, SIXTEEN_BITS, dtype=dtype) if x.dtype.kind == "i" else x.astype(dtype, copy=False)
 
 
-def cut(source: Source, target: int, first: int, last: int | None, *, sr: int | None = None) -> tuple[Source, int]:
-    """No more of a waveform than another process needs for some of its samples; a file as it is.
-
-    Parameters
-    ----------
-    source, target, sr
-        As for `samples`.
-    first, last : int
-        The samples that are needed, at the target rate: from the first to just before the last, or to the end if that
-        is None.
-
-    Returns
-    -------
-    source : path or ndarray
-        What to send to the other process.
-    first : int
-        What the first sample is called there.
-    """
-    if is_file(source):
-        return source, first
-    sr = sr or target
-    begin, skip = _seek(sr, target, first)
-    end = None if last is None else math.ceil((last + _settling(sr, target)) * Fraction(sr, target))
-    return np.asarray(source)[..., begin:end], skip
-
-
 def waveform(
     source: Source,
     target: int,
@@ -202,7 +173,7 @@ def waveform(
 
 
 def missing_bytes(path: File) -> int:
-    """How much of the sound that a WAV file states is not in it: it was cut off, as by an empty battery or a full card.
+    """How many bytes a WAV or AIFF file states but does not hold, as after an empty battery or on a full card.
 
     Parameters
     ----------
@@ -212,23 +183,18 @@ def missing_bytes(path: File) -> int:
     Returns
     -------
     int
-        Number of bytes; 0 if nothing is missing, if the length was not known when the header was written, and for
-        files in other formats, whose decoders notice.
+        0 if the sound is complete or of unknown length, and for files in other formats, whose decoders notice.
 
     Notes
     -----
     libsndfile reads what is there and says nothing.
     """
-    end = os.stat(path).st_size  # noqa: PTH116
     with open(path, "rb") as file:  # noqa: PTH123
-        start = file.read(12)
-        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
-            return 0
-        while len(header := file.read(8)) == 8:
-            name, size = struct.unpack("<4sI", header)
-            if name == b"data":
-                return 0 if size in UNKNOWN_SIZES else max(0, file.tell() + size - end)
-            file.seek(size + size % 2, os.SEEK_CUR)
+        length = os.fstat(file.fileno()).st_size
+        for chunk in chunks(file):
+            missing = 0 if chunk.size is None else max(0, chunk.begin + chunk.size - length)
+            if missing or chunk.is_sound:
+                return missing
     return 0
 
 
@@ -381,6 +347,7 @@ def _settling(sr: int, target: int) -> int:
     return 0 if sr == target else 1024 * max(1, math.ceil(target / sr))
 
 
+@functools.cache
 def _grid(sr: int, target: int) -> int:
     """How many samples apart, after resampling, a resampler that starts anew gives the same samples again."""
     ratio = Fraction(target, sr)

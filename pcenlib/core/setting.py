@@ -155,6 +155,11 @@ class Setting:
         return max(self.hop, 2 * math.pi * self.hop * math.sqrt(1 - self.s) / self.s)
 
     @property
+    def memoryless(self) -> Self:
+        """The same windows and bands with s and power 1: what depends on windows and bands alone is cached by it."""
+        return replace(self, s=1.0, power=1)
+
+    @property
     def _mel_edges(self) -> FloatArray:
         return _mel_edges(self.n_bands, self.fmin, self.fmax)
 
@@ -247,7 +252,7 @@ def load_setting(source: str | os.PathLike[str]) -> Setting:
     Parameters
     ----------
     source : str or path
-        A name of `NAMED`, or a TOML file with all fields of `Setting` and no others.
+        A name of `NAMED`, or a TOML file with the fields of `Setting` and no others; `power` may be left out.
 
     Returns
     -------
@@ -266,12 +271,13 @@ def load_setting(source: str | os.PathLike[str]) -> Setting:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from error
-    fields = [field.name for field in dataclasses.fields(Setting)]
-    unknown, missing = set(values) - set(fields), set(fields) - set(values)
-    if unknown or missing:
-        told = [f"{', '.join(sorted(unknown))} is unknown"] * bool(unknown)
-        told += [f"{', '.join(sorted(missing))} is missing"] * bool(missing)
-        raise ValueError(f"{path} must have the keys {', '.join(fields)}: {'; '.join(told)}")
+    fields = dataclasses.fields(Setting)
+    names = [field.name for field in fields]
+    required = {field.name for field in fields if field.default is dataclasses.MISSING}
+    told = [f"{name} is unknown" for name in sorted(set(values) - set(names))]
+    told += [f"{name} is missing" for name in sorted(required - set(values))]
+    if told:
+        raise ValueError(f"{path} must have the keys {', '.join(names)}: {'; '.join(told)}")
     try:
         return Setting(**values)
     except ValueError as error:

@@ -108,15 +108,17 @@ def band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.N
     if setting.scale == "linear":
         bands = magnitudes[..., setting.first_bin : setting.first_bin + setting.n_bands]
     else:
-        # Neighbouring bands together, with the few bins that they are made of: nearly all of the filters is zeros.
-        groups = [magnitudes[..., bins] @ filters for bins, filters in _mel_filter_groups(setting, frames.dtype)]
-        bands = np.concatenate(groups, axis=-1)
+        groups = _mel_filter_groups(setting.memoryless, frames.dtype)
+        bands = np.concatenate([magnitudes[..., bins] @ filters for bins, filters in groups], axis=-1)
     return np.maximum(bands, setting.floor, dtype=bands.dtype)
 
 
 @functools.cache
 def _mel_filter_groups(setting: Setting, dtype: npt.DTypeLike) -> list[tuple[slice, npt.NDArray[np.floating]]]:
-    """The triangles in groups of bands: the bins where a group is not zero, and its filters (bin, band) there."""
+    """Groups of neighboring triangles: the bins where a group is not zero, and its filters (bin, band) there.
+
+    Nearly all of the whole matrix is zeros.
+    """
     groups = []
     for filters in np.array_split(setting.filters, min(8, setting.n_bands)):
         used = np.flatnonzero(filters.any(axis=0))

@@ -1,12 +1,12 @@
 """From a recording of any length to its detection functions, in constant memory.
 
-The stream of samples that `recordings` makes of a recording is cut into blocks, and these into the frames of
-`pcenlib.spectrogram`. What the next block needs is carried over: the samples of an unfinished window, the last frame of
-E, and the background M. Hence any size of block gives the numbers of equations 1, 2 and 6 on the whole spectrogram.
+The samples of a recording come in blocks, and blocks are cut into the frames of `spectrogram`. Three things are carried
+over to the next block: the samples of the unfinished window, the last frame of E, and the background M. So any size of
+block gives the numbers of equations 1, 2 and 6 on the whole spectrogram. Several threads may share one recording.
 
-Where numba is installed, compiled kernels do all but the Fourier transforms; elsewhere, the functions of
-`novelty` do, at less than half the speed. Transforms are made by `scipy.fft`, so that
-``scipy.fft.set_backend`` brings in a faster one.
+If numba is installed, compiled kernels do everything except the Fourier transforms; otherwise the functions of
+`novelty` do, at less than half the speed. `scipy.fft` makes the transforms, and ``scipy.fft.set_global_backend`` or, on
+one thread, ``scipy.fft.set_backend`` brings in a faster one.
 
 Detection functions are off by at most 5e-7 in the settings of the paper: kernels round magnitudes to single precision
 after the transform. With ``dtype="float32"``, which is up to one and a half times as fast, transforms are in single
@@ -25,35 +25,34 @@ RIGHT_WHALE  1e-3          1e-1            1e-4
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from pcenlib.core.checks import check_count, check_range
+from pcenlib.core.checks import FloatArray, check_count, check_range
 from pcenlib.core.novelty import averaged_flux, background, max_pooled_flux
-from pcenlib.core.recordings import Precision, Samples, Source, as_floats, cut, info, is_file, samples
+from pcenlib.core.recordings import LARGEST, Precision, Samples, Source, as_floats, info, is_file, samples
 from pcenlib.core.setting import FLOOR, Setting
 from pcenlib.core.spectrogram import FRAMES_PER_BLOCK, band_magnitudes
 from pcenlib.core.transform import plan
-from pcenlib.jobs.processes import process_pool
 
 __all__ = ["DETECTORS", "DetectionFunctions", "detection_blocks", "detection_functions"]
 
-
-FloatArray = npt.NDArray[np.floating]
 
 # Size of a row of the sequences that are transformed at once, one frame beside the other: a multiple of the length of
 # vector instructions. All rows of the paper's settings fit into a processor's second cache; and being no multiple of a
 # higher power of two, they do not displace each other in the first.
 BYTES_PER_ROW = 24 * 64
 
-# Least number of frames that is worth a process of its own.
-FRAMES_PER_JOB = 50_000
+# Frames that a thread computes at a time: many more than it needs to warm up, and few enough to hold.
+FRAMES_PER_PART = 50_000
 
 
 AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN = DETECTORS = ("averaged flux", "max-pooled flux", "max-pooled PCEN")
@@ -100,9 +99,9 @@ def detection_functions(
         Background M before the first frame, the same in all bands and, as E is, nowhere below the floor; by default,
         the first frame itself. ``librosa.pcen`` starts from 1.
     jobs : int
-        Number of processes. Each takes a part of the recording, and starts so early that the background has forgotten
-        its start when the part begins. A short recording is left to one process, and so is a lossy file, because
-        decoders that start in the middle do not give the same samples.
+        Number of threads. Each takes one part of the recording after another, and starts so far ahead of it that the
+        background forgets how it started. A short recording takes one thread, and so does a lossy file, because
+        decoders that start in the middle give other samples.
 
     Returns
     -------
@@ -116,16 +115,11 @@ def detection_functions(
     Notes
     -----
     Equal to `averaged_flux`, `max_pooled_flux` and `max_pooled_pcen` of the recording's `spectrogram`, in memory that
-    does not depend on the length, the results aside.
+    does not depend on the length, the results aside. Any number of threads gives the same values: to the last bit, or
+    within 1e-6 if the recording is resampled.
     """
-    check_count("jobs", jobs)
-    _check_start(start)
-    parts = _parts(source, setting, sr, jobs)
-    detect = functools.partial(_detect_part, setting=setting, channel=channel, dtype=dtype, start=start)
-    if len(parts) == 1:
-        return detect(parts[0])
-    with process_pool(len(parts)) as pool:
-        return _concatenate(pool.map(detect, parts))
+    blocks = detection_blocks(source, setting, sr=sr, channel=channel, dtype=dtype, start=start, jobs=jobs)
+    return _concatenate(blocks)
 
 
 def detection_blocks(
@@ -137,12 +131,13 @@ def detection_blocks(
     dtype: Precision = "float64",
     start: float | None = None,
     block_frames: int = 1920,
-) -> Iterator[DetectionFunctions]:
-    """Detection functions of a recording block by block, for whoever needs to see each value only once.
+    jobs: int = 1,
+) -> Generator[DetectionFunctions]:
+    """Detection functions of a recording block by block, if each value is needed only once.
 
     Parameters
     ----------
-    source, setting, sr, channel, dtype, start
+    source, setting, sr, channel, dtype, start, jobs
         As for `detection_functions`.
     block_frames : int
         Number of frames of each block but the last. It changes memory and speed, and none of the numbers.
@@ -151,71 +146,78 @@ def detection_blocks(
     -------
     iterator of DetectionFunctions
         Together, they are what `detection_functions` returns. The recording is opened when the first is asked for.
+        Closing the iterator ends its threads.
     """
     check_count("block_frames", block_frames)
-    _check_start(start)
-    chunks = samples(source, setting.sr, sr=sr, channel=channel, dtype=dtype)
-    return _detect(chunks, setting, dtype, start, block_frames)
-
-
-def _check_start(start: float | None) -> None:
+    check_count("jobs", jobs)
     if start is not None:
         check_range("start", start, 0, open_low=True)
+    read = functools.partial(samples, source, setting.sr, sr=sr, channel=channel, dtype=dtype)
+    read()  # opens nothing yet, but checks its options
+    warmup = math.ceil(_memory(setting, start) / block_frames)
+    per_part = max(1, FRAMES_PER_PART // block_frames, 4 * warmup)
+
+    def blocks(first: int, last: int | None) -> Iterator[DetectionFunctions]:
+        begin = max(0, first - warmup)
+        chunks = read(first=begin * block_frames * setting.hop_length)
+        found = _detect(chunks, setting, dtype, start if begin == 0 else None, block_frames)
+        return itertools.islice(found, first - begin, None if last is None else last - begin)
+
+    def all_blocks() -> Generator[DetectionFunctions]:
+        parts = [(0, None)] if jobs == 1 else _parts(source, setting, sr, block_frames, per_part)
+        yield from _on_threads(blocks, parts, jobs) if len(parts) > 1 else blocks(0, None)
+
+    return all_blocks()
 
 
 def _concatenate(blocks: Iterable[DetectionFunctions]) -> DetectionFunctions:
     return DetectionFunctions(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
-# Parts of a recording
+# Threads
 
 
-class _Part(NamedTuple):
-    """A part of a recording that one process works on; by default, all of it."""
-
-    source: Source
-    sr: int | None
-    first: int = 0  # sample to start at
-    warmup: int = 0  # frames to drop
-    n_frames: int | None = None  # frames to return after that; by default, all
+# First block of a part of a recording, and the block after its last; None is the end of the recording.
+Part = tuple[int, int | None]
 
 
-def _parts(source: Source, setting: Setting, sr: int | None, jobs: int) -> list[_Part]:
-    """The recording in at most so many parts of equal length."""
-    if jobs == 1:
-        return [_Part(source, sr)]
+def _memory(setting: Setting, start: float | None) -> int:
+    """Frames after which nothing is left in the background of the loudest sound, not even a rounding error."""
+    if setting.s == 1:
+        return 1
+    left = setting.power * math.log(1e-20 * FLOOR / LARGEST) - math.log(max(1.0, start or 1.0))
+    return math.ceil(left / math.log1p(-setting.s))
+
+
+def _parts(source: Source, setting: Setting, sr: int | None, block_frames: int, per_part: int) -> list[Part]:
+    """The parts of a recording, of so many blocks each; a lossy recording is one part."""
     recording = info(source, sr=sr if is_file(source) else sr or setting.sr)
     n_frames = setting.n_frames(int(recording.n_samples * Fraction(setting.sr, recording.sr)))
-    # However loud the sound before the first frame, less than a billionth of the floor is left of it.
-    left = (1e-12 * FLOOR) ** setting.power
-    warmup = 1 if setting.s == 1 else math.ceil(math.log(left) / math.log1p(-setting.s))
-    jobs = min(jobs, n_frames // max(FRAMES_PER_JOB, 4 * warmup)) if recording.lossless else 1
-    if jobs <= 1:
-        return [_Part(source, sr)]
-    parts = []
-    for first, last in itertools.pairwise(n_frames * job // jobs for job in range(jobs + 1)):
-        lead = min(first, warmup)
-        begin = (first - lead) * setting.hop_length
-        end = None if last == n_frames else last * setting.hop_length + setting.win_length
-        stretch, begin = cut(source, setting.sr, begin, end, sr=sr)
-        parts.append(_Part(stretch, sr, begin, lead, None if last == n_frames else last - first))
-    return parts
+    firsts = range(0, math.ceil(n_frames / block_frames) if recording.lossless else 1, per_part)
+    return list(itertools.pairwise([*firsts, None]))
 
 
-def _detect_part(
-    part: _Part, setting: Setting, channel: int | None, dtype: Precision, start: float | None, block_frames: int = 1920
-) -> DetectionFunctions:
-    """Detection functions of a part of a recording, without its warm-up, which forgets the start as well."""
-    chunks = samples(part.source, setting.sr, sr=part.sr, channel=channel, dtype=dtype, first=part.first)
-    end = None if part.n_frames is None else part.warmup + part.n_frames
-    blocks = []
-    n_frames = 0
-    for block in _detect(chunks, setting, dtype, start, block_frames):
-        blocks.append(block)
-        n_frames += len(block.averaged_flux)
-        if end is not None and n_frames >= end:
-            break
-    return DetectionFunctions(*(values[part.warmup : end] for values in _concatenate(blocks)))
+def _on_threads(
+    blocks: Callable[[int, int | None], Iterator[DetectionFunctions]], parts: Iterable[Part], jobs: int
+) -> Iterator[DetectionFunctions]:
+    """The blocks of all parts, in order. At most one part is held beside those that threads are working on."""
+    stopped = threading.Event()
+
+    def compute(first: int, last: int | None) -> list[DetectionFunctions]:
+        return list(itertools.takewhile(lambda _: not stopped.is_set(), blocks(first, last)))
+
+    pool = ThreadPoolExecutor(jobs)
+    held: deque[Future[list[DetectionFunctions]]] = deque()
+    try:
+        for part in parts:
+            held.append(pool.submit(compute, *part))
+            if len(held) > jobs:
+                yield from held.popleft().result()
+        while held:
+            yield from held.popleft().result()
+    finally:  # at the end, after an error, or when nobody wants more
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
 
 
 # Blocks
@@ -293,8 +295,8 @@ def _kernels() -> ModuleType | None:
 
 def _compiled(kernels: ModuleType, setting: Setting, dtype: Precision) -> Advance:
     """From samples to detection functions, by the compiled kernels."""
-    q, rows, shifts, factors, places, turns = plan(setting, dtype)
-    bands = (places, turns, *_sparse_bands(setting), setting.power, np.float32(setting.floor), setting.s)
+    q, rows, shifts, factors, *bins = plan(setting.memoryless, dtype)
+    bands = (*bins, setting.power, np.float32(setting.floor), setting.s)
     hop, n_frames = setting.hop_length, BYTES_PER_ROW // factors.itemsize
     columns = np.zeros((hop, n_frames + int(shifts.max())), dtype)
     sequences = np.empty((len(factors), n_frames), factors.dtype)
@@ -311,16 +313,3 @@ def _compiled(kernels: ModuleType, setting: Setting, dtype: Precision) -> Advanc
         return DetectionFunctions(*functions.astype(dtype, copy=False)), state
 
     return advance
-
-
-@functools.cache
-def _sparse_bands(setting: Setting) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], FloatArray]:
-    """The bands as the kernel takes them: first bin, quads of bins and weights of each; nothing if bands are bins."""
-    if setting.scale == "linear":
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
-    filters = np.pad(setting.filters, ((0, 0), (0, 3)))
-    first = (filters > 0).argmax(axis=1)
-    quads = -(-np.count_nonzero(filters, axis=1) // 4)
-    weights = [row[begin : begin + 4 * n] for row, begin, n in zip(filters, first, quads, strict=True)]
-    # A few bins are summed in single precision without harm; the paper's bands have 12 at most.
-    return first - first.min(), quads, np.concatenate(weights, dtype=np.float32 if quads.max() <= 8 else np.float64)

@@ -1,20 +1,20 @@
-r"""How `streaming`'s fast way transforms windows of W samples that are completed with zeros to N = q W.
+r"""How the compiled kernels of `streaming` transform a window of W samples that is zero-padded to N = q W.
 
-No zero is transformed. Of a window x, already multiplied by w, the bins
+No zero is transformed. Let x be a window, already multiplied by w. Its bins
 
 .. math:: X[m] = \sum_{n < W} x[n]\, e^{-2 \pi i m n / N}
 
-are found from q complex sequences of W/2 numbers each. For r = 1 to q - 1, the transform of
+follow from q complex sequences of W/2 numbers each. For r = 1 to q - 1, the transform of
 
 .. math:: u_r[n] = \bigl(x[n] + e^{-\pi i r / q}\, x[n + W/2]\bigr)\, e^{-2 \pi i r n / N}, \qquad 0 \le n < W/2
 
-is X at m = 2 q k + r, because :math:`e^{-2 \pi i m (W/2) / N}` is the same at all these m. What lies half-way to the
-next of them is a mirror image, :math:`X[N - m] = X^*[m]`. There remain the multiples of q, the transform of W real
-samples. It is found as usual from the transform Z of :math:`u_0[n] = x[2n] + i\, x[2n + 1]`:
+is X at m = 2 q k + r, because :math:`e^{-2 \pi i m (W/2) / N}` is the same at all these m. The bins half-way between
+them are mirror images, :math:`X[N - m] = X^*[m]`. What remains are the multiples of q, the transform of W real samples.
+As usual, it follows from the transform Z of :math:`u_0[n] = x[2n] + i\, x[2n + 1]`:
 
 .. math:: X[q k] = \tfrac12 (Z[k] + Z^*[-k]) - \tfrac i2\, e^{-2 \pi i k / W} (Z[k] - Z^*[-k]).
 
-Where N is no multiple of W, or W is odd, the window itself is completed with zeros to W = N, and q = 1.
+If N is not a multiple of W, or W is odd, the window itself is zero-padded to W = N, and q = 1.
 """
 
 import functools
@@ -23,14 +23,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.recordings import Precision
+from pcenlib.core.checks import FloatArray
 from pcenlib.core.setting import Setting
 
 __all__ = ["Plan", "plan"]
 
 
+Integers = npt.NDArray[np.int64]
+
+
 class Plan(NamedTuple):
-    """Each number of each sequence as a sum of two samples, and each bin of the bands as a place in the spectra."""
+    """Each number of each sequence as a sum of two samples, each bin as a place in the spectra, each band as bins."""
 
     q: int
     """Number of sequences."""
@@ -40,15 +43,21 @@ class Plan(NamedTuple):
     """The same, divided by the hop: a sample of frame t is that of another frame, so many frames later."""
     factors: npt.NDArray[np.complexfloating]
     """What the samples are multiplied by, (number, 2); the window included."""
-    places: npt.NDArray[np.int64]
+    places: Integers
     """Places of k and -k, (bin, 2), in the spectra of all sequences one after the other; -1 where one is enough."""
     turns: npt.NDArray[np.complexfloating]
     """Factor of the second term for multiples of q, (bin,)."""
+    first: Integers
+    """First bin of each band, (band,); empty if bands are bins."""
+    quads: Integers
+    """Bins of each band, in groups of four, (band,)."""
+    weights: FloatArray
+    """Weights of these bins, of all bands one after the other."""
 
 
 @functools.cache
-def plan(setting: Setting, dtype: Precision) -> Plan:
-    """The sequences and bins of a setting with an even `n_fft`, in single or double precision."""
+def plan(setting: Setting, dtype: str) -> Plan:
+    """The sequences, bins and bands of a setting with an even `n_fft`, in single or double precision."""
     N, W = setting.n_fft, setting.win_length
     q = N // W if N % W == 0 and W % 2 == 0 else 1
     half = N // q // 2
@@ -75,12 +84,25 @@ def plan(setting: Setting, dtype: Precision) -> Plan:
         factors.astype(precision),
         places,
         turns.astype(precision),
+        *_bands(setting),
     )
 
 
-def _bins(setting: Setting) -> npt.NDArray[np.int64]:
+def _bins(setting: Setting) -> Integers:
     """Bins of the transform from the first to the last that the bands are made of."""
     if setting.scale == "linear":
         return np.arange(setting.first_bin, setting.first_bin + setting.n_bands)
     used = np.flatnonzero(setting.filters.any(axis=0))
     return np.arange(used[0], used[-1] + 1)
+
+
+def _bands(setting: Setting) -> tuple[Integers, Integers, FloatArray]:
+    """First bin, quads and weights of each band."""
+    if setting.scale == "linear":
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    filters = np.pad(setting.filters, ((0, 0), (0, 3)))
+    first = (filters > 0).argmax(axis=1)
+    quads = -(-np.count_nonzero(filters, axis=1) // 4)
+    weights = [row[begin : begin + 4 * n] for row, begin, n in zip(filters, first, quads, strict=True)]
+    # Single precision is enough to sum a few bins; the paper's bands have at most 12.
+    return first - first.min(), quads, np.concatenate(weights, dtype=np.float32 if quads.max() <= 8 else np.float64)

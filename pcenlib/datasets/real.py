@@ -26,12 +26,12 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.recordings import info, waveform
+from pcenlib.core.recordings import info, missing_bytes, waveform
 from pcenlib.datasets.download import Remote
 from pcenlib.datasets.interface import Clip, Sound
 
@@ -268,9 +268,9 @@ def fault(path: Path, about: About) -> str:
         size = path.stat().st_size
         if size == 0:
             return "empty"
-        stated = _stated_size(path)
-        if stated > size:
-            return f"truncated: {size} bytes, where its header states {stated}"
+        missing = missing_bytes(path)
+        if missing:
+            return f"truncated: {size} bytes, where its header states {size + missing}"
         found = info(path)
     except OSError as error:
         return str(error).replace(str(path), "it")
@@ -365,17 +365,6 @@ def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, st
                 yield f"{path.name}, line {table.line_num}", {column: row[column] or "" for column in columns}
         except (csv.Error, ValueError) as error:
             raise ValueError(f"{path} must be a table with columns {', '.join(columns)}: {error}") from error
-
-
-def _stated_size(path: Path) -> int:
-    """Number of bytes that the header of a WAV or AIFF file states; 0 if it states none."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    orders: dict[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
-    if head[:4] not in orders or len(head) < 8:
-        return 0
-    stated = int.from_bytes(head[4:], orders[head[:4]])
-    return 0 if stated == 2**32 - 1 else stated + 8  # a stream whose length was not known
 
 
 def _some(names: Sequence[str], separator: str = ", ") -> str:

@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import BinaryIO
 
+from pcenlib.core.riff import chunks
+
 __all__ = ["Clock", "read_clock"]
 
 
@@ -143,20 +145,9 @@ def _from_header(path: Path) -> tuple[datetime, str] | None:
 
 def _metadata(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """Names and contents of the chunks of a WAV file that may tell the time; nothing for other files."""
-    start = file.read(12)
-    if len(start) < 12 or start[:4] not in (b"RIFF", b"RF64") or start[8:] != b"WAVE":
-        return
-    long_data = 0
-    while len(header := file.read(8)) == 8:
-        name, size = struct.unpack("<4sI", header)
-        if name == b"data" and size == 0xFFFFFFFF:
-            size = long_data
-        begin = file.tell()
-        if name == b"ds64":  # of a file of more than 4 GB: size of the file, then of the data
-            _, long_data = struct.unpack("<QQ", file.read(16).ljust(16, b"\0"))
-        elif name in (b"guan", b"wamd", b"LIST") and size <= LONGEST_CHUNK:
-            yield name, file.read(size)
-        file.seek(begin + size + size % 2)
+    for chunk in chunks(file):
+        if chunk.name in (b"guan", b"wamd", b"LIST") and chunk.size is not None and chunk.size <= LONGEST_CHUNK:
+            yield chunk.name, file.read(chunk.size)
 
 
 def _from_guano(content: bytes) -> datetime | None:

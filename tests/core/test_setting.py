@@ -32,6 +32,12 @@ def test_a_file_gives_the_setting_that_it_describes(setting, tmp_path):
     assert load_setting(path) == load_setting(str(path)) == setting
 
 
+def test_a_key_that_has_a_default_may_be_left_out(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(toml(NIGHTHAWK, power=None))
+    assert load_setting(path) == NIGHTHAWK
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -5,6 +5,7 @@ import itertools
 import math
 import subprocess
 import sys
+import threading
 import tracemalloc
 
 import librosa
@@ -28,6 +29,7 @@ from pcenlib import (
     spectrogram,
 )
 from pcenlib.core import recordings, streaming
+from pcenlib.core.recordings import samples
 from pcenlib.simulation.noises import noise
 from tests.sounds import resampled, white, write
 
@@ -348,114 +350,177 @@ def test_short_recordings_are_resampled(n_samples):
     close(detection_functions(x, RIGHT_WHALE, sr=32000), expected)
 
 
-# Parts
+# Threads
 
 
 @pytest.fixture
-def worth_splitting(monkeypatch):
-    monkeypatch.setattr(streaming, "FRAMES_PER_JOB", 1)
+def short_parts(monkeypatch):
+    """Parts of few frames, and a count of those that are computed."""
+    firsts = []
+
+    def watched(*args, first=0, **options):
+        firsts.append(first)
+        return samples(*args, first=first, **options)
+
+    monkeypatch.setattr(streaming, "FRAMES_PER_PART", 1)
+    monkeypatch.setattr(streaming, "samples", watched)
+    return firsts
 
 
-@pytest.mark.usefixtures("worth_splitting")
-@pytest.mark.parametrize(
-    ("sr", "setting", "jobs"),
-    [
-        *((22050, NIGHTHAWK, jobs) for jobs in (2, 3)),
-        *((2000, RIGHT_WHALE, jobs) for jobs in (2, 3)),
-        *((*case, jobs) for case, jobs in zip(RATES, (2, 3, 2, 3, 2), strict=True)),
-        (8000, RIGHT_WHALE, 3),
-        (10000, RIGHT_WHALE, 3),
-    ],
-)
-def test_parts_equal_the_whole(sr, setting, jobs, tmp_path):
-    seconds = 300 if setting is RIGHT_WHALE else 11
-    x = white(seconds * sr)
-    path = write(tmp_path / "x.flac", x, sr, subtype="PCM_16")
-    expected = detection_functions(path, setting)
-    assert len(streaming._parts(path, setting, None, jobs)) == jobs
-    close(detection_functions(path, setting, jobs=jobs), expected, atol=1e-6)
+def n_parts(firsts):
+    """Number of different parts; the first sample of all is asked for a second time when options are checked."""
+    return len(set(firsts))
+
+
+def same(actual, desired):
+    for values, expected in zip(actual, desired, strict=True):
+        assert_array_equal(values, expected)
+
+
+@BOTH_ENGINES
+@SETTINGS
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_threads_give_the_same_bits(setting, dtype, jobs, short_parts, tmp_path):
+    path = write(tmp_path / "x.flac", white(30_000 * setting.hop_length), setting.sr, subtype="PCM_16")
     x, _ = soundfile.read(path)
-    close(detection_functions(x, setting, sr=sr, jobs=jobs), expected, atol=1e-6)
+    expected = detection_functions(path, setting, dtype=dtype)
+    for source in (path, x):
+        short_parts.clear()
+        same(joined(detection_blocks(source, setting, dtype=dtype, block_frames=512, jobs=jobs)), expected)
+        assert n_parts(short_parts) > 4
+    same(detection_functions(path, setting, dtype=dtype, jobs=jobs), expected)
 
 
-@pytest.mark.usefixtures("worth_splitting")
+@pytest.mark.parametrize(("sr", "setting"), [*RATES, (8000, RIGHT_WHALE), (10000, RIGHT_WHALE)])
+def test_threads_give_the_same_values_of_resampled_recordings(sr, setting, short_parts, tmp_path):
+    n_seconds = math.ceil(12_000 * setting.hop)
+    path = write(tmp_path / "x.flac", white(n_seconds * sr), sr, subtype="PCM_16")
+    expected = detection_functions(path, setting)
+    short_parts.clear()
+    close(joined(detection_blocks(path, setting, block_frames=128, jobs=2)), expected, atol=1e-6)
+    assert n_parts(short_parts) > 1
+
+
+def test_blocks_from_threads_are_those_of_one(short_parts):
+    x = white(9000 * 128)
+    one, two = (list(detection_blocks(x, RIGHT_WHALE, block_frames=256, jobs=jobs)) for jobs in (1, 2))
+    assert [len(block.averaged_flux) for block in one] == [len(block.averaged_flux) for block in two]
+    assert n_parts(short_parts) > 1
+
+
 @pytest.mark.parametrize("power", [1, 2])
-def test_parts_equal_the_whole_from_any_start(power):
-    setting = dataclasses.replace(RIGHT_WHALE, power=power)
-    for start in (1e-6, 1.0, 1e6):
-        expected = detection_functions(white(600_000), setting, start=start)
-        assert len(streaming._parts(white(600_000), setting, None, 2)) == 2
-        close(detection_functions(white(600_000), setting, start=start, jobs=2), expected, atol=1e-6)
+@pytest.mark.parametrize("start", [1e-6, 1e6, 1e300])
+def test_threads_forget_the_start(power, start, short_parts):
+    setting, x = dataclasses.replace(RIGHT_WHALE, power=power), white(20_000 * 128)
+    one, two = (joined(detection_blocks(x, setting, start=start, block_frames=128, jobs=jobs)) for jobs in (1, 2))
+    same(two, one)
+    assert n_parts(short_parts) > 1
 
 
-@pytest.mark.usefixtures("worth_splitting")
-def test_what_precedes_a_part_is_forgotten_even_if_it_was_loud(monkeypatch):
-    monkeypatch.setattr(streaming, "process_pool", InThisProcess)
-    x = np.concatenate([np.full(200_000, 0.99), np.zeros(200_000)]) * np.resize([1, -1], 400_000)
-    for jobs in (2, 5):
-        close(detection_functions(x, RIGHT_WHALE, jobs=jobs), detection_functions(x, RIGHT_WHALE), atol=1e-6)
+def test_what_precedes_a_part_is_forgotten_even_if_it_was_loud(short_parts):
+    for level in (0.99, 1e15):
+        x = np.concatenate([np.full(1_000_000, level), np.zeros(1_500_000)]) * np.resize([1, -1], 2_500_000)
+        one, two = (joined(detection_blocks(x, RIGHT_WHALE, block_frames=64, jobs=jobs)) for jobs in (1, 2))
+        close(two, one, atol=1e-12)
+    assert n_parts(short_parts) > 10
 
 
-@pytest.mark.usefixtures("worth_splitting")
-@given(jobs=st.integers(2, 9), n_samples=st.integers(100_000, 400_000), sr=st.sampled_from([2000, 2400, 5000]))
-def test_any_number_of_parts(jobs, n_samples, sr):
+@given(
+    jobs=st.integers(2, 9),
+    n_samples=st.integers(100_000, 400_000),
+    sr=st.sampled_from([2000, 2400, 5000]),
+    block_frames=st.sampled_from([50, 128, 333]),
+)
+def test_any_number_of_parts(jobs, n_samples, sr, block_frames):
     x = white(n_samples)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "process_pool", InThisProcess)
-        close(
-            detection_functions(x, RIGHT_WHALE, sr=sr, jobs=jobs),
-            detection_functions(x, RIGHT_WHALE, sr=sr),
-            atol=1e-6,
-        )
+        patch.setattr(streaming, "FRAMES_PER_PART", 1)
+        functions = joined(detection_blocks(x, RIGHT_WHALE, sr=sr, block_frames=block_frames, jobs=jobs))
+    close(functions, detection_functions(x, RIGHT_WHALE, sr=sr), atol=1e-6)
 
 
-class InThisProcess:
-    """A pool of processes that is none."""
+def test_short_and_lossy_recordings_take_one_thread(short_parts, tmp_path):
+    def parts(source, setting):
+        short_parts.clear()
+        for _ in detection_blocks(source, setting, block_frames=128, jobs=2):
+            pass
+        return n_parts(short_parts)
 
-    def __init__(self, jobs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    map = staticmethod(map)
-
-
-def test_short_and_lossy_recordings_are_not_split(tmp_path, monkeypatch):
-    parts = streaming._parts
     x = white(5000 * 128)
-    assert len(parts(x, RIGHT_WHALE, None, 8)) == 1
-    monkeypatch.setattr(streaming, "FRAMES_PER_JOB", 1)
-    assert len(parts(x, RIGHT_WHALE, None, 8)) > 1
-    assert len(parts(x, dataclasses.replace(RIGHT_WHALE, s=1.0), None, 8)) == 8
-    assert len(parts(x, dataclasses.replace(RIGHT_WHALE, s=1e-4), None, 8)) == 1  # its background never forgets
+    assert parts(x[: 200 * 128], RIGHT_WHALE) == 1
+    assert parts(x, RIGHT_WHALE) > 1
+    assert parts(x, dataclasses.replace(RIGHT_WHALE, s=1.0)) > parts(x, RIGHT_WHALE)
+    assert parts(x, dataclasses.replace(RIGHT_WHALE, s=1e-4)) == 1  # its background never forgets
     for format in ("OGG", "MP3"):
-        path = write(tmp_path / f"x.{format}", white(20 * 22050), 22050, format=format)
-        assert len(parts(path, NIGHTHAWK, None, 8)) == 1
-        close(detection_functions(path, NIGHTHAWK, jobs=8), detection_functions(path, NIGHTHAWK))
+        path = write(tmp_path / f"x.{format}", white(30 * 22050), 22050, format=format)
+        assert parts(path, NIGHTHAWK) == 1
+
+
+def test_threads_end_when_nobody_wants_more(short_parts):
+    x = white(30_000 * 128)
+    before = threading.active_count()
+    blocks = detection_blocks(x, RIGHT_WHALE, block_frames=128, jobs=2)
+    next(blocks)
+    assert threading.active_count() > before
+    blocks.close()
+    assert threading.active_count() == before
+    assert n_parts(short_parts) <= 4  # of some fifty
+
+
+def test_threads_end_when_a_part_fails(short_parts):
+    x = white(30_000 * 128)
+    x[len(x) // 3] = np.nan
+    before = threading.active_count()
+    with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
+        for _ in detection_blocks(x, RIGHT_WHALE, block_frames=128, jobs=2):
+            pass
+    assert threading.active_count() == before
+    assert n_parts(short_parts) < 30  # of some fifty
+
+
+def test_few_parts_are_under_way_at_any_time(short_parts):
+    for i, _ in enumerate(detection_blocks(white(30_000 * 128), RIGHT_WHALE, block_frames=512, jobs=2)):
+        assert n_parts(short_parts) <= 4 + i // 4  # parts of four blocks
 
 
 # Memory
 
 
-def test_memory_does_not_grow_with_the_recording(tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_memory_does_not_grow_with_the_recording(jobs, tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "FRAMES_PER_PART", 1)
+
     def peak(seconds):
         path = tmp_path / f"{seconds}.wav"
         with soundfile.SoundFile(path, "w", 22050, 1) as file:
             for _ in range(seconds):
                 file.write(white(22050))
         tracemalloc.start()
-        for _ in detection_blocks(path, NIGHTHAWK):
+        for _ in detection_blocks(path, NIGHTHAWK, jobs=jobs):
             pass
         _, size = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return size
 
     peak(1)
-    assert peak(60) < peak(5) + 2**20
+    few, many = {1: (5, 60), 2: (60, 120)}[jobs]
+    assert peak(many) < peak(few) + 2**20
+
+
+@BOTH_ENGINES
+@SETTINGS
+def test_another_time_scale_keeps_nothing_more_in_memory(setting):
+    def kept(values):
+        tracemalloc.start()
+        for s in values:
+            detection_functions(np.ones(1000), dataclasses.replace(setting, s=s))
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size
+
+    kept([0.5])
+    assert kept(np.linspace(0.1, 0.9, 50)) < 2**16
 
 
 # What goes wrong
@@ -483,15 +548,18 @@ def test_unreadable_files_are_named(jobs, tmp_path):
 )
 def test_bad_options_are_refused(name, value):
     for function in (detection_functions, detection_blocks):
-        if name not in {detection_functions: ["block_frames"], detection_blocks: ["jobs"]}[function]:
+        if name != "block_frames" or function is detection_blocks:
             with pytest.raises(ValueError, match=f"^{name} must"):
                 list(function(white(1000), RIGHT_WHALE, **{name: value}))
 
 
 def test_nothing_is_opened_before_the_first_block_but_options_are_checked(tmp_path):
-    detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE)
-    with pytest.raises(ValueError, match=r"^block_frames must"):
-        detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE, block_frames=0)
+    for jobs in (1, 2):
+        detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE, jobs=jobs)
+        with pytest.raises(ValueError, match=r"^block_frames must"):
+            detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE, block_frames=0, jobs=jobs)
+        with pytest.raises(ValueError, match=r"^dtype must"):
+            detection_blocks(tmp_path / "missing.wav", RIGHT_WHALE, dtype="int16", jobs=jobs)
 
 
 # With and without numba

@@ -15,7 +15,7 @@ LENGTHS = [(256, 256), (256, 512), (250, 750), (256, 1024), (10, 60), (2, 8), (2
 
 def bins_by_plan(x, setting):
     """Each bin of each frame of x, (bin, frame), as the docstring of the module says it."""
-    q, rows, shifts, factors, places, turns = plan(setting, "float64")
+    q, rows, shifts, factors, places, turns, *_ = plan(setting, "float64")
     n = (shifts * setting.hop_length + rows).astype(int)
     frames = np.lib.stride_tricks.sliding_window_view(x, setting.win_length)[:: setting.hop_length].T
     sequences = (factors[..., np.newaxis] * frames[n]).sum(axis=1)
@@ -40,6 +40,20 @@ def test_bins_are_those_of_the_window_completed_with_zeros(win_length, n_fft, ho
     assert len(sequences) == n_fft // 2
     if n_fft % win_length == 0 and win_length % 2 == 0:  # no number is zero, but for the first sample of the window
         assert (sequences != 0).all(axis=1).sum() >= n_fft // 2 - 1
+
+
+@pytest.mark.parametrize("n_bands", [128, 20])
+def test_bands_are_weighted_sums_of_bins(n_bands):
+    setting = dataclasses.replace(NIGHTHAWK, n_bands=n_bands)
+    found = plan(setting, "float64")
+    filters = np.zeros((n_bands, len(found.turns) + 3))
+    ends = np.cumsum(4 * found.quads)
+    for band, (first, end, n) in enumerate(zip(found.first, ends, 4 * found.quads, strict=True)):
+        filters[band, first : first + n] = found.weights[end - n : end]
+    used = setting.filters[:, setting.filters.any(axis=0)]
+    assert_allclose(filters[:, : used.shape[1]], used, rtol=1e-6)
+    assert not filters[:, used.shape[1] :].any()
+    assert found.weights.dtype == (np.float32 if n_bands == 128 else np.float64)
 
 
 def test_only_the_bins_of_the_bands_are_looked_up():

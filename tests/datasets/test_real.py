@@ -443,14 +443,27 @@ def test_a_report_of_very_many_faults_is_not_longer_than_need_be():
     assert lines[-1] == "  left out: 3900 others"
 
 
-def test_a_stream_of_unknown_length_is_not_truncated(tmp_path):
+@pytest.mark.parametrize("size", [0, 0x7FFFF000, 0xFFFFFFFF])
+def test_a_stream_of_unknown_length_is_not_truncated(size, tmp_path):
     path = write(tmp_path / "x.wav", white(4000), 2000)
     content = path.read_bytes()
-    path.write_bytes(content[:4] + b"\xff\xff\xff\xff" + content[8:])
+    at = content.index(b"data") + 4
+    riff_size = min(size + at, 0xFFFFFFFF).to_bytes(4, "little")
+    path.write_bytes(content[:4] + riff_size + content[8:at] + size.to_bytes(4, "little") + content[at + 4 :])
     about = replace(DATASETS["shipsear"].about, sr=2000)
-    assert not fault(path, about)
+    assert not fault(path, about).startswith("truncated")
     path.write_bytes(content[:-1])
     assert fault(path, about).startswith("truncated")
+
+
+@pytest.mark.parametrize("format", ["WAV", "RF64", "AIFF"])
+def test_a_file_that_was_cut_off_is_truncated(format, tmp_path):
+    path = write(tmp_path / "x", white(4000), 2000, format=format)
+    about = replace(DATASETS["shipsear"].about, sr=2000)
+    assert not fault(path, about)
+    content = path.read_bytes()
+    path.write_bytes(content[:-100])
+    assert fault(path, about) == f"truncated: {len(content) - 100} bytes, where its header states {len(content)}"
 
 
 def test_read_gives_a_stretch(tmp_path):

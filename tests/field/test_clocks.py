@@ -1,6 +1,7 @@
 """When a recording began: names and headers as recorders write them, and never a guessed zone."""
 
 import struct
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -163,6 +164,17 @@ def test_files_of_more_than_four_gigabytes_are_looked_into(tmp_path):
     path = tmp_path / "a.wav"
     path.write_bytes(b"RF64" + b"\xff" * 4 + b"WAVE" + ds64 + data + guano("Timestamp: 2021-01-16T19:17:30Z"))
     assert read_clock(path).start == datetime(2021, 1, 16, 19, 17, 30, tzinfo=UTC)
+
+
+def test_sound_of_unknown_length_is_not_searched_for_metadata(tmp_path):
+    before = b"WAVE" + guano("Timestamp: 2021-01-16T19:17:30Z") + b"data" + bytes(4)
+    path = tmp_path / "a.wav"
+    with path.open("wb") as file:
+        file.write(b"RIFF" + bytes(4) + before)
+        file.truncate(100_000_000)
+    begin = time.perf_counter()
+    assert read_clock(path).start == datetime(2021, 1, 16, 19, 17, 30, tzinfo=UTC)
+    assert time.perf_counter() - begin < 1  # it took ten seconds to go through the silence
 
 
 def test_other_formats_have_their_names(tmp_path):
