@@ -1,12 +1,10 @@
 """Mean time between false alarms at half recall (section 3.2), from values of a detection function.
 
-Stage one finds the threshold that half of the calls exceed; stage two counts how often recordings without any call
-exceed it. A value is an alarm where it lies strictly above the threshold.
+Stage one finds the threshold that half of the calls exceed, `threshold_at_recall`. Stage two counts how often
+recordings without calls exceed it, `mtbfa`. A value is an alarm if it is strictly above the threshold.
 
-An experiment has a threshold for each distance, group of calls and detector. It goes through four steps: `calibrate`
-makes a table of thresholds, `count_exceedances` counts the alarms of one recording at all of them together,
-`merge_counts` adds up recordings, `mtbfa_table` joins thresholds and counts. Tables are tidy pandas data frames, one
-row for each distance, group and detector.
+An experiment has many thresholds: one for each distance, group of calls and detector. `count_exceedances` counts the
+alarms of a recording at all of them in one pass, and `merge_counts` adds up recordings.
 """
 
 import functools
@@ -47,16 +45,16 @@ def threshold_at_recall(values: npt.ArrayLike, recall: float = 0.5, *, lower: bo
     values : array_like
         One value for each call: the maximum of the detection function over its clip.
     recall : float
-        Share of calls to be found, in [0, 1].
+        Share of calls to find, in [0, 1].
     lower : bool
-        Where two values are equally good, such as the two middle ones of an even number, whether to take the lower
-        one, as the authors' code does, instead of their mean.
+        If two values are equally good, like the two middle ones of an even number, whether to take the lower one, as
+        the authors' code does, instead of their mean.
 
     Returns
     -------
     float
-        The quantile of `values` at ``1 - recall``: the median, by default. At most the share `recall` of the values
-        lies above it, and at least that share at or above it.
+        The quantile of `values` at ``1 - recall``: by default the median. At most the share `recall` of the values is
+        above it, and at least that share is at or above it.
     """
     check_range("recall", recall, 0, 1)
     method: Literal["inverted_cdf", "averaged_inverted_cdf"] = "inverted_cdf" if lower else "averaged_inverted_cdf"
@@ -80,8 +78,8 @@ def mtbfa(values: npt.ArrayLike, threshold: float, *, hop: float, count: Countin
     Returns
     -------
     float
-        Duration over number of alarms, in seconds. ``inf`` if there is none: all one knows then is that the mean time
-        is probably longer than the recording, and whoever prints it says so.
+        Duration over number of alarms, in seconds; ``inf`` without alarms. All we know then is that the mean time is
+        probably longer than the recording, and `format_mtbfa` says so.
     """
     values = _check_values(values)
     if values.ndim != 1:
@@ -105,8 +103,7 @@ class Counts:
 
     Notes
     -----
-    Made of integers, so that neither the order of the recordings nor how they are shared out between workers changes a
-    sum.
+    Counts are integers, so a sum does not depend on the order of the recordings.
     """
 
     n_frames: int
@@ -133,7 +130,7 @@ def count_exceedances(
     *,
     count: Counting = "frames",
 ) -> Counts:
-    """Alarms of one recording at all thresholds of all detectors: stage two, in one pass and in constant memory.
+    """Alarms of one recording at all thresholds of all detectors, in one pass and in constant memory.
 
     Parameters
     ----------
@@ -142,17 +139,17 @@ def count_exceedances(
     thresholds : mapping of str to array_like, shape (threshold,)
         For each detector, its thresholds in any order.
     count : {"frames", "peaks"}
-        Whether every frame above a threshold counts, or every run of such frames once, across blocks too.
+        Whether every frame above a threshold counts, or every run of such frames once. A run may span blocks.
 
     Returns
     -------
     Counts
-        However the recording is cut into blocks, the counts are the same.
+        The same for any size of blocks.
 
     Notes
     -----
-    The rank of a value is the number of thresholds below it, found by bisection. A rank that rises from a to b leads
-    above the thresholds a to b - 1 of the sorted ones, and each is counted once.
+    Each value's rank is the number of thresholds below it. When the rank rises from a to b, thresholds a to b - 1 are
+    crossed; one histogram counts all.
 
     Examples
     --------
@@ -167,28 +164,34 @@ def count_exceedances(
     given = {detector: _check_thresholds(values) for detector, values in thresholds.items()}
     if not given or any(values.ndim != 1 for values in given.values()):
         raise ValueError("thresholds must hold at least one detector, and for each an array of shape (threshold,)")
-    order = {detector: np.argsort(values) for detector, values in given.items()}
-    edges = {detector: values[order[detector]] for detector, values in given.items()}
-    alarms = {detector: np.zeros(places.size, dtype=np.int64) for detector, places in order.items()}
-    last = dict.fromkeys(order, 0)
+    edges = {detector: np.sort(values) for detector, values in given.items()}
+    crossings = {detector: np.zeros(values.size + 1, dtype=np.int64) for detector, values in given.items()}
+    last = dict.fromkeys(given, 0)
     n_frames = 0
     for block in blocks:
-        values = _check_block(block, order.keys())
+        values = _check_block(block, given)
         n_frames += len(values[0])
-        for detector, of_detector in zip(order, values, strict=True):
+        for detector, of_detector in zip(given, values, strict=True):
             ranks = np.searchsorted(edges[detector], of_detector)
-            before = np.concatenate([[last[detector]], ranks])
-            last[detector] = before[-1]
-            # A frame counts by itself as if the one before it had been below every threshold.
-            start = before[:-1] if count == "peaks" else np.zeros_like(ranks)
-            alarms[detector][order[detector]] += _entries(start, ranks, edges[detector].size)
+            # To count frames, each starts below every threshold; to count peaks, from the frame before.
+            before = np.zeros_like(ranks)
+            if count == "peaks" and ranks.size:
+                before = np.concatenate([[last[detector]], ranks[:-1]])
+                last[detector] = ranks[-1]
+            up = ranks > before
+            for crossed, sign in ((before[up], 1), (ranks[up], -1)):
+                crossings[detector] += sign * np.bincount(crossed, minlength=crossings[detector].size)
     if n_frames == 0:
         raise ValueError("blocks must hold at least one frame")
-    return Counts(n_frames, {detector: total.tolist() for detector, total in alarms.items()})
+    alarms = {
+        detector: np.cumsum(crossings[detector])[np.searchsorted(edges[detector], values)].tolist()
+        for detector, values in given.items()
+    }
+    return Counts(n_frames, alarms)
 
 
 def merge_counts(counts: Iterable[Counts]) -> Counts:
-    """Alarms of several recordings together: stage two, after `count_exceedances`.
+    """Alarms of several recordings together.
 
     Parameters
     ----------
@@ -198,7 +201,7 @@ def merge_counts(counts: Iterable[Counts]) -> Counts:
     Returns
     -------
     Counts
-        Their sum. A run of frames above threshold that ends one recording is never joined to one that starts another.
+        Their sum. A run at the end of one recording is never joined to one at the start of the next.
     """
     counts = iter(counts)
     first = next(counts, None)
@@ -210,7 +213,7 @@ def merge_counts(counts: Iterable[Counts]) -> Counts:
 def poisson_interval(
     count: npt.ArrayLike, *, confidence: float = 0.95
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    r"""Interval of the expected number of events, given the number that were counted: Garwood's, which is exact.
+    r"""Garwood's exact confidence interval for the expected number of events, from the number that was counted.
 
     .. math:: P(N \ge n \mid \mu_{\mathrm{low}}) = P(N \le n \mid \mu_{\mathrm{high}}) = (1 - \mathrm{confidence})/2
 
@@ -228,8 +231,8 @@ def poisson_interval(
 
     Notes
     -----
-    It supposes events that come independently. Peaks nearly do; frames above a threshold come in runs, so that an
-    interval from a count of frames is too narrow.
+    Events are taken to be independent. Peaks nearly are. Frames above a threshold come in runs, so an interval from a
+    count of frames is too narrow.
 
     Examples
     --------
@@ -278,8 +281,8 @@ def format_mtbfa(seconds: float, duration: float) -> str:
 def chance_mtbfa(clip_duration: float) -> float:
     r"""Mean time between false alarms at half recall of a detector that knows nothing.
 
-    Such a detector finds half of the clips because half of all clips, whatever they hold, contain an alarm. If alarms
-    come at random at a rate :math:`\lambda`, then :math:`e^{-\lambda D} = 1/2`, and
+    Such a detector finds half of the calls because half of all clips, with or without a call, contain an alarm. If
+    alarms come at random at a rate :math:`\lambda`, then :math:`e^{-\lambda D} = 1/2`, so
 
     .. math:: \frac{1}{\lambda} = \frac{D}{\log 2}.
 
@@ -298,7 +301,7 @@ def chance_mtbfa(clip_duration: float) -> float:
 
 
 def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Share of the values above each threshold: the survival function, as measured.
+    """Share of the values above each threshold: the empirical survival function.
 
     Parameters
     ----------
@@ -310,8 +313,8 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     Returns
     -------
     ndarray
-        Share of all values strictly above each threshold, in the shape of `thresholds`. The hop over this share is
-        the mean time between false alarms, where every frame counts.
+        Share of all values strictly above each threshold, in the shape of `thresholds`. If every frame counts, the hop
+        over this share is the mean time between false alarms.
 
     Examples
     --------
@@ -320,12 +323,6 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     """
     ordered = np.sort(_check_values(values), axis=None)
     return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
-
-
-def _entries(before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
-    """How many of the steps from rank `before` to rank `after` lead above each of the n sorted thresholds."""
-    up = after > before
-    return np.cumsum(np.bincount(before[up], minlength=n + 1) - np.bincount(after[up], minlength=n + 1))[:n]
 
 
 def _check_values(values: npt.ArrayLike) -> npt.NDArray[np.floating]:
