@@ -82,12 +82,12 @@ def with_librosa(
 @contextlib.contextmanager
 def without_numba() -> Iterator[None]:
     """As if numba were not installed."""
-    kernels = streaming._kernels
-    streaming._kernels = lambda: None
+    kernels = streaming.load_kernels
+    streaming.load_kernels = lambda: None
     try:
         yield
     finally:
-        streaming._kernels = kernels
+        streaming.load_kernels = kernels
 
 
 class Mkl:
@@ -220,16 +220,16 @@ def timed_steps(spent: dict[str, float]) -> Iterator[None]:
 
         return wrapper
 
-    kernels, fft, read = streaming._kernels, streaming.scipy.fft, soundfile.SoundFile.read
+    kernels, fft, read = streaming.load_kernels, streaming.scipy.fft, soundfile.SoundFile.read
     compiled = kernels()
     steps = SimpleNamespace(fold=timed("window", compiled.fold), detect=timed("bands and functions", compiled.detect))
-    streaming._kernels = lambda: steps
+    streaming.load_kernels = lambda: steps
     streaming.scipy.fft = SimpleNamespace(fft=timed("transform", fft.fft))
     soundfile.SoundFile.read = timed("read", read)
     try:
         yield
     finally:
-        streaming._kernels, streaming.scipy.fft, soundfile.SoundFile.read = kernels, fft, read
+        streaming.load_kernels, streaming.scipy.fft, soundfile.SoundFile.read = kernels, fft, read
 
 
 def memory(folder: Path) -> dict[str, Any]:

@@ -1,14 +1,13 @@
-"""From samples to sequences, and from their spectra to detection functions, compiled by numba: `streaming`'s fast way.
+"""From samples to sequences, and from their spectra to detection functions: `streaming`'s loops, compiled by numba.
 
-Importing this module imports numba. In all arrays, frames are side by side in memory, and each innermost loop goes over
-frames: the compiler turns it into vector instructions, whatever is computed, as long as indices are known not to be
-negative and arrays are no slices with a stride.
+Importing this module imports numba. In all arrays, frames are side by side in memory, and each innermost loop runs over
+frames. The compiler turns such a loop into vector instructions as long as it knows that indices are not negative and
+arrays have no stride.
 
-Magnitudes and their ratios are in single precision, which costs some 1e-7 in a detection function; the background, and
-sums over many bins, are in double precision, lest errors add up. Nothing here is ever NaN, which is the first of the
-liberties that the compiler is given; it may also reorder sums and products, but not take for granted that they are
-finite. Logarithms are taken here, one by one, because numpy's wide vector instructions for them slow down a processor
-for a while afterwards.
+Magnitudes and their ratios are in single precision, which costs about 1e-7 in a detection function. The background and
+sums over many bins are in double precision, so errors do not add up. The compiler may assume that nothing is NaN and
+may reorder sums and products, but it may not assume that they are finite. Logarithms are taken one by one, because
+numpy's wide vector instructions for them slow down a processor for a while.
 """
 
 import math
@@ -40,9 +39,9 @@ def jit(function: Function) -> Function:
 
 @jit
 def fold(x: Floats, columns: Floats, rows: Indices, shifts: Indices, factors: Spectra, sequences: Spectra) -> None:
-    """Fill in the sequences (number, frame) of `_transform`, by way of the samples in columns of a hop each.
+    """Fill in the sequences (number, frame) of `transform`, from the samples in columns of one hop each.
 
-    What is in columns and sequences of frames that x does not reach is of no use, but finite.
+    Frames that x does not reach hold meaningless, finite numbers.
     """
     n_frames = np.uint64(sequences.shape[1])
     hop_length = columns.shape[0]
@@ -75,16 +74,15 @@ def detect(
 ) -> None:
     """Fill in the functions (function, frame) of the first frames of the spectra (place, frame).
 
-    `_transform` explains the places and turns of bins. Bands are these bins, to that power, if there are no weights;
-    else, band b is the sum of ``4 * quads[b]`` bins from ``first[b]``, each times its weight; the weights of all bands
-    follow one another. `E` is the last frame and `M` the background of the next one, both updated; zeros stand for none
-    yet, and the first frame for both.
+    `transform.Plan` explains the places and turns of bins, and the quads and weights of bands. Without weights, bands
+    are bins. `E` is the last frame and `M` the background of the next one, and both are updated; zeros mean that there
+    is none yet, and the first frame is taken for both.
     """
     n_frames, n_bands, n_bins = spectra.shape[1], M.size, turns.size
     bins = np.empty((n_bins + 3, n_frames), np.float32)
     bins[n_bins:] = 0  # where the last quad may reach, with weights of zero
     magnitudes(spectra, places, turns, power, bins)
-    # Frames from the last one before these on, and backgrounds up to the next frame's; bands are smoothed by eights.
+    # Frames from the one before these on, and backgrounds up to that of the next frame; smoothing goes by eight bands.
     bands, backgrounds = np.empty((n_bands + 7, 1 + n_frames), np.float32), np.empty((n_bands + 7, n_frames + 1))
     bands[n_bands:], backgrounds[n_bands:] = 1, 1
     if weights.size:
@@ -137,7 +135,7 @@ def weighted_sums(bins: Singles, first: Integers, quads: Integers, weights: Floa
 
 @jit
 def lift(values: Floats, floor: np.float32, bands: Singles) -> None:
-    """E of the frames after the first: values, but what lies below the floor is lifted to the floor."""
+    """E of the frames after the first: the values, but at least the floor."""
     for b in range(bands.shape[0]):
         for t in range(values.shape[1]):
             bands[b, t + 1] = max(np.float32(values[b, t]), floor)
@@ -145,7 +143,7 @@ def lift(values: Floats, floor: np.float32, bands: Singles) -> None:
 
 @jit
 def rises(bands: Singles, mean: Doubles, largest: Doubles) -> None:
-    """Mean and maximum over bands of the rise in logarithm since the last frame, equations 1 and 2."""
+    """Mean and maximum over bands of the log rise since the last frame, equations 1 and 2."""
     n_frames = bands.shape[1] - 1
     product, maximum = np.ones(n_frames), np.zeros(n_frames, np.float32)
     for b in range(bands.shape[0]):
@@ -160,7 +158,7 @@ def rises(bands: Singles, mean: Doubles, largest: Doubles) -> None:
 
 @jit
 def smooth(bands: Singles, s: float, M: Doubles) -> None:
-    """Background of the frames after the first, equation 4; of eight bands at once, none of which waits for another."""
+    """Background of the frames after the first, equation 4; eight bands at once, because none waits for another."""
     for b in range(0, bands.shape[0] - 7, 8):
         m0, m1, m2, m3 = M[b, 0], M[b + 1, 0], M[b + 2, 0], M[b + 3, 0]
         m4, m5, m6, m7 = M[b + 4, 0], M[b + 5, 0], M[b + 6, 0], M[b + 7, 0]
@@ -179,7 +177,7 @@ def smooth(bands: Singles, s: float, M: Doubles) -> None:
 
 @jit
 def excesses(bands: Singles, M: Doubles, pooled: Doubles) -> None:
-    """Logarithm of one and the largest ratio over bands of a frame to its background, equation 6."""
+    """Log of one plus the largest ratio over bands of a frame to its background, equation 6."""
     maximum = np.zeros(bands.shape[1] - 1, np.float32)
     for b in range(bands.shape[0]):
         for t in range(maximum.size):
@@ -190,7 +188,7 @@ def excesses(bands: Singles, M: Doubles, pooled: Doubles) -> None:
 
 @jit
 def log_of_rises(bands: Singles, t: int) -> float:
-    """Sum over bands of the rises in logarithm, where the product of ratios overflows."""
+    """Sum over bands of the log rises, if the product of ratios overflows."""
     total = 0.0
     for b in range(bands.shape[0]):
         total += math.log(max(np.float64(bands[b, t + 1]) / bands[b, t], 1.0))
@@ -199,7 +197,7 @@ def log_of_rises(bands: Singles, t: int) -> float:
 
 @jit
 def largest_ratio(bands: Singles, M: Floats, t: int) -> float:
-    """Maximum over bands of the ratio of a frame to M, where it overflows in single precision."""
+    """Maximum over bands of the ratio of a frame to M, if it overflows in single precision."""
     largest = 0.0
     for b in range(bands.shape[0]):
         largest = max(largest, np.float64(bands[b, t + 1]) / M[b, t])

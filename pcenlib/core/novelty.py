@@ -1,16 +1,16 @@
 r"""Spectrotemporal measures of novelty: equations 1 to 6 of the paper, on arrays.
 
-``E`` is a magnitude spectrogram, an array of finite, non-negative numbers of shape ``(..., band, frame)``. A
-detection function has shape ``(..., frame)``: as many frames as ``E``, so that a frame number means the same time in
-both. Symbols are the paper's: ``E``, ``M``, ``s``, ``eps``, ``alpha``, ``delta``, ``r``.
+``E`` is a magnitude spectrogram, an array of finite, non-negative numbers of shape ``(..., band, frame)``. A detection
+function has shape ``(..., frame)``: as many frames as ``E``, so a frame number means the same time in both. Symbols are
+the paper's: ``E``, ``M``, ``s``, ``eps``, ``alpha``, ``delta``, ``r``.
 
-Before the recording starts, its first frame is taken to have lasted for ever. Hence the flux of frame 0 is 0 and the
-background of frame 0 is ``E`` itself. In noise, that one frame is a rough guess of the background: values settle within
-some 2/s frames, which a careful user leaves out.
+The first frame has no past, so we act as if it had always been there: the flux of frame 0 is 0 and its background is
+``E`` itself. In noise, one frame is a rough guess of the background. Values settle within about 2/s frames, which a
+careful user leaves out.
 
 A band that is exactly zero in both terms of a ratio is *silence after silence*: a ratio of 1, no novelty. Sound after
 exact silence is infinitely novel and gives ``inf``; nothing gives NaN. `pcenlib.spectrogram` never returns an exact
-zero, so neither case arises from a recording.
+zero, so a recording gives neither.
 """
 
 import math
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def log_contrast(E: npt.ArrayLike) -> FloatArray:
-    r"""Rise of each band from each frame to the next: the flux of equations 1 and 2 before it is pooled.
+    r"""Rise of each band since the last frame: the flux of equations 1 and 2 before pooling.
 
     .. math:: \log E[t, f] - \log E[t-1, f]
 
@@ -74,10 +74,6 @@ def averaged_flux(E: npt.ArrayLike) -> FloatArray:
     -------
     ndarray, shape (..., frame)
         Mean over bands of the rises in natural logarithm; frame 0 is 0.
-
-    See Also
-    --------
-    max_pooled_flux : the maximum in place of the mean.
     """
     return np.maximum(log_contrast(E), 0).mean(axis=-2)
 
@@ -87,7 +83,7 @@ def max_pooled_flux(E: npt.ArrayLike) -> FloatArray:
 
     .. math:: \max_f\ \bigl(\log E[t, f] - \log E[t-1, f]\bigr)
 
-    Not rectified, as in the paper: where every band falls, the value is negative.
+    Not rectified, as in the paper: if every band falls, the value is negative.
 
     Parameters
     ----------
@@ -98,16 +94,12 @@ def max_pooled_flux(E: npt.ArrayLike) -> FloatArray:
     -------
     ndarray, shape (..., frame)
         Largest rise in natural logarithm over all bands; frame 0 is 0.
-
-    See Also
-    --------
-    averaged_flux : the mean in place of the maximum.
     """
     return log_contrast(E).max(axis=-2)
 
 
 def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:
-    r"""Background M of each band: a running average of the frames before the present one, equation 4.
+    r"""Background M of each band: a running average of the frames before the current one, equation 4.
 
     .. math:: M[t, f] = s\,E[t-1, f] + (1 - s)\,M[t-1, f], \qquad M[0, f] = E[0, f]
 
@@ -118,8 +110,8 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
     s : float
         Weight of the newest frame, in ]0, 1]. `smoothing_coefficient` finds it from a period in seconds.
     start : array_like, shape (..., band), optional
-        ``M[0]``, for a block that continues an earlier one: ``s * E[..., -1] + (1 - s) * M[..., -1]`` of the
-        block before. By default the first frame is taken to have lasted for ever.
+        ``M[0]``, for a block that continues an earlier one: ``s * E[..., -1] + (1 - s) * M[..., -1]`` of the earlier
+        block. By default, the first frame itself.
 
     Returns
     -------
@@ -128,7 +120,7 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
 
     Notes
     -----
-    `librosa.pcen` averages up to and including the present frame: its M is this one, one frame later.
+    `librosa.pcen` averages up to and including the current frame: its M is this one, a frame later.
     """
     from scipy.signal import lfilter  # here, because it takes longer to import than all of pcenlib
 
@@ -148,18 +140,14 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
 
 
 def over_background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:
-    r"""Each magnitude over the background of its band: what PCEN is a function of, where eps = 0 and alpha = 1.
+    r"""Each magnitude over the background of its band. PCEN is a function of it if eps = 0 and alpha = 1.
 
     .. math:: \frac{E[t, f]}{M[t, f]}
 
     Parameters
     ----------
-    E : array_like, shape (..., band, frame)
-        Magnitude spectrogram.
-    s : float
-        Weight of the newest frame in the background M, in ]0, 1].
-    start : array_like, shape (..., band), optional
-        First frame of the background, as for `background`.
+    E, s, start
+        As for `background`.
 
     Returns
     -------
@@ -197,20 +185,16 @@ def pcen(
 
     Parameters
     ----------
-    E : array_like, shape (..., band, frame)
-        Magnitude spectrogram.
-    s : float
-        Weight of the newest frame in the background M, in ]0, 1].
+    E, s, start
+        As for `background`.
     eps : float
         Keeps the denominator away from zero; non-negative.
     alpha : float
         Strength of the gain control: 0 leaves E as it is, 1 cancels any constant gain; non-negative.
     delta : float
-        Offset before compression; positive, or zero where r is positive.
+        Offset before compression; positive, or zero if r is positive.
     r : float
         Exponent of the compression, non-negative. 0 is the logarithm.
-    start : array_like, shape (..., band), optional
-        First frame of the background, as for `background`.
 
     Returns
     -------
@@ -218,14 +202,13 @@ def pcen(
 
     Notes
     -----
-    Computed as ``delta**r / r * expm1(r * log1p(E / (delta * (eps + M)**alpha)))``, the same function without the
-    cancellation that a small r would bring.
+    Computed as ``delta**r / r * expm1(r * log1p(E / (delta * (eps + M)**alpha)))``, which does not cancel for small r.
     """
     E = check_magnitudes(E)
     for name, value in {"eps": eps, "alpha": alpha, "delta": delta, "r": r}.items():
         check_range(name, value, 0)
     if delta == 0 and r == 0:
-        raise ValueError("delta must be positive where r is 0: the limit divides by delta")
+        raise ValueError("delta must be positive if r is 0: the limit divides by delta")
     ratio = _over(E, (eps + background(E, s=s, start=start)) ** alpha)
     if eps > 0:
         ratio = np.where(E == 0, E, ratio)  # silence over something, even if its power is too small for a number
@@ -245,21 +228,14 @@ def max_pooled_pcen(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None =
 
     Parameters
     ----------
-    E : array_like, shape (..., band, frame)
-        Magnitude spectrogram.
-    s : float
-        Weight of the newest frame in the background M, in ]0, 1].
-    start : array_like, shape (..., band), optional
-        First frame of the background, as for `background`.
+    E, s, start
+        As for `background`.
 
     Returns
     -------
     ndarray, shape (..., frame)
-        log 2 for a constant sound, more where some band rises above its background; frame 0 is log 2.
-
-    Notes
-    -----
-    Equal to ``pcen(E, s=s).max(axis=-2)``, with one logarithm a frame.
+        log 2 for a constant sound, more if some band rises above its background; frame 0 is log 2. Equal to
+        ``pcen(E, s=s).max(axis=-2)``, with one logarithm per frame.
     """
     return np.log1p(over_background(E, s=s, start=start).max(axis=-2))
 
@@ -272,19 +248,18 @@ def smoothing_coefficient(period: float, *, hop: float) -> float:
     Parameters
     ----------
     period : float
-        T in seconds: contrasts that last much less than T stand out, those that last longer are absorbed.
+        T in seconds: contrasts much shorter than T stand out, longer ones are absorbed.
     hop : float
         Time between two frames, in seconds.
 
     Returns
     -------
     float
-        s, in ]0, 1[.
+        s, in ]0, 1[. The paper's s = 0.09 is T = 100 ms for birds, its s = 0.33 is T = 1 s for whales.
 
     Notes
     -----
-    The paper's s = 0.09 is T = 100 ms for birds and its s = 0.33 is T = 1 s for whales. `librosa.pcen` solves the same
-    equation for a time constant, without the 2 pi.
+    `librosa.pcen` solves the same equation for a time constant, without the 2 pi.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """A recording, a file or a waveform, as a stream of samples of one channel at a given rate.
 
-`info` says what a recording holds, `samples` goes through it in chunks: read, mixed to one channel and resampled as it
-streams, in memory that does not depend on the length. Reading may start anywhere in a lossless recording, and gives the
-same samples, so several threads can share one recording. `waveform` reads all of it, or a stretch, at once.
+`info` says what a recording holds. `samples` reads it in chunks, mixes it to one channel and resamples it, in memory
+that does not depend on the length. A lossless recording gives the same samples wherever reading starts, so threads can
+share it. `waveform` reads all of it, or a stretch, at once.
 """
 
 import functools
@@ -29,31 +29,27 @@ File = str | os.PathLike[str]
 Source = File | npt.ArrayLike
 Precision = Literal["float64", "float32"]
 
-# Quality of soxr's resampling: the first that computes in double precision. Errors of HQ are some 1e-7.
+# Quality of soxr's resampling: the lowest that computes in double precision. HQ has errors of about 1e-7.
 QUALITY = "VHQ"
 
-# Size of the largest samples: their powers are finite even in single precision.
+# Largest sample: its powers are finite even in single precision.
 LARGEST = 1e15
 
-# What samples of 16 bits are multiplied by to lie in [-1, 1[.
+# Turns samples of 16 bits into numbers in [-1, 1[.
 SIXTEEN_BITS = 2.0**-15
 
 SAMPLES_PER_READ = 2**17
 
 
 class Info(NamedTuple):
-    """What a recording says of itself.
+    """What a recording says about itself.
 
     Parameters
     ----------
-    sr : int
-        Samples per second.
-    n_channels : int
-        Number of channels.
-    n_samples : int
-        Number of samples of each channel.
+    sr, n_channels, n_samples : int
+        Samples per second, number of channels, and number of samples of each.
     lossless : bool
-        Whether samples are stored as they are: decoders of lossy files that start in the middle give other samples.
+        Whether the samples are stored exactly. The decoder of a lossy file gives other samples if it starts midway.
     """
 
     sr: int
@@ -80,6 +76,7 @@ def info(source: Source, *, sr: int | None = None) -> Info:
     Returns
     -------
     Info
+        Its numbers of samples are at its own rate.
     """
     _check_rate(source, sr)
     if sr is None and not is_file(source):
@@ -113,15 +110,15 @@ def samples(
     dtype : {"float64", "float32"}
         Precision of the samples.
     first : int
-        Number of the first sample to give, at the target rate, of a lossless recording. What comes before is not
-        read, but for the little that the resampler needs.
+        Number of the first sample to give, at the target rate. Of what comes before, a lossless recording is only read
+        as far as the resampler needs it.
 
     Returns
     -------
     iterator of ndarray, shape (sample,)
-        Chunks of any length, in [-1, 1] if a file holds whole numbers. One channel of 16 bits at the target rate is
-        given as it is stored, in int16, three times as fast to read: `as_floats` makes it a waveform. The recording is
-        opened when the first chunk is asked for, and closed when the iterator is.
+        Chunks of any length, in [-1, 1] if a file holds whole numbers. One channel of 16 bits at the target rate stays
+        int16, which is three times as fast to read; `as_floats` makes it a waveform. The recording is opened when the
+        first chunk is asked for, and closed with the iterator.
     """
     _check_rate(source, sr)
     if channel is not None and (isinstance(channel, bool) or not isinstance(channel, Integral) or channel < 0):
@@ -132,7 +129,7 @@ def samples(
 
 
 def as_floats(x: Samples, dtype: Precision) -> FloatArray:
-    """Samples of `samples` in floating point: in [-1, 1[, if they are whole numbers of 16 bits."""
+    """Samples in floating point; whole numbers of 16 bits end up in [-1, 1[."""
     return np.multiply(x, SIXTEEN_BITS, dtype=dtype) if x.dtype.kind == "i" else x.astype(dtype, copy=False)
 
 
@@ -152,8 +149,7 @@ def waveform(
     source, target, sr, channel
         As for `samples`.
     first, last : int
-        The samples from the first to just before the last, counted at the target rate and as far as the recording
-        goes; by default, all.
+        Samples from the first to just before the last, at the target rate, or to where the recording ends.
 
     Returns
     -------
@@ -173,7 +169,7 @@ def waveform(
 
 
 def missing_bytes(path: File) -> int:
-    """How many bytes a WAV or AIFF file states but does not hold, as after an empty battery or on a full card.
+    """How many bytes a WAV or AIFF file states but does not hold, because the battery was empty or the card full.
 
     Parameters
     ----------
@@ -183,11 +179,8 @@ def missing_bytes(path: File) -> int:
     Returns
     -------
     int
-        0 if the sound is complete or of unknown length, and for files in other formats, whose decoders notice.
-
-    Notes
-    -----
-    libsndfile reads what is there and says nothing.
+        0 if the sound is complete or of unknown length. Also 0 for other formats: their decoders notice, whereas
+        libsndfile reads what is there of WAV and AIFF and says nothing.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         length = os.fstat(file.fileno()).st_size
@@ -199,7 +192,7 @@ def missing_bytes(path: File) -> int:
 
 
 def is_file(source: Source) -> TypeGuard[File]:
-    """Whether a recording is a file, and not a waveform."""
+    """Whether a recording is a file rather than a waveform."""
     return isinstance(source, str | os.PathLike)
 
 
@@ -274,7 +267,7 @@ def _samples(
 
 
 def _chunks(recording: Any, channel: int | None, dtype: Precision) -> Iterator[Samples]:
-    """One channel from where the recording stands, at its own rate; at least one chunk."""
+    """One channel of the rest of the recording, at its own rate; at least one chunk."""
     stored = "int16" if recording.subtype == "PCM_16" else dtype  # as they are: three times as fast to read
     empty = True
     while len(block := recording.read(SAMPLES_PER_READ, dtype=stored, always_2d=True)):
@@ -300,11 +293,10 @@ def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
 
 
 def _resampled(chunks: Iterator[Samples], sr: int, target: int, dtype: Precision) -> Iterator[Samples]:
-    """Chunks at one rate, from chunks at another: as many samples as last equally long.
+    """Chunks at one rate, from chunks at another; the duration stays the same.
 
-    Resamplers take what follows the end for silence: an abrupt stop, which rings in the last samples, and most above
-    half of the old rate, where there is nothing else to hear. Hence the sound goes on behind its end, mirrored at its
-    last sample, for as long as it is heard before: neither it nor its slope jumps there.
+    A resampler assumes silence after the end, and the jump rings. We append the last samples reflected about the final
+    one, then cut the surplus.
     """
     if sr == target:
         yield from chunks
@@ -323,7 +315,7 @@ def _resampled(chunks: Iterator[Samples], sr: int, target: int, dtype: Precision
 
 
 def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]:
-    """From the next samples at one rate, to samples at another."""
+    """A function from the next samples at one rate to samples at another."""
     import soxr  # here, because most recordings need none
 
     stream = soxr.ResampleStream(sr, target, 1, dtype=dtype, quality=QUALITY)
@@ -334,7 +326,7 @@ def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]
 
 
 def _seek(sr: int, target: int, first: int) -> tuple[int, int]:
-    """Where to start reading to get to that sample after resampling, and how many to drop before it."""
+    """Sample to start reading at, so that resampling gives the first one asked for, and how many to drop before it."""
     if sr == target or first == 0:
         return first, 0
     grid = _grid(sr, target)
@@ -343,17 +335,17 @@ def _seek(sr: int, target: int, first: int) -> tuple[int, int]:
 
 
 def _settling(sr: int, target: int) -> int:
-    """Samples after which a resampler has forgotten where it started, at the target rate."""
+    """Samples at the target rate after which a resampler has forgotten where it started."""
     return 0 if sr == target else 1024 * max(1, math.ceil(target / sr))
 
 
 @functools.cache
 def _grid(sr: int, target: int) -> int:
-    """How many samples apart, after resampling, a resampler that starts anew gives the same samples again."""
+    """A resampler may start anew at every so many samples at the target rate, and gives the same samples."""
     ratio = Fraction(target, sr)
     if ratio.numerator > 1:
         return ratio.numerator  # where samples before and after resampling coincide
-    # To keep one sample in so many, soxr works on blocks: it is the same again, to the last bit, after a block.
+    # To keep one sample out of several, soxr works on blocks: after a block it is in the same state, to the last bit.
     resample = _resampler(sr, target, "float64")
     sizes = (len(resample(np.zeros(ratio.denominator))) for _ in itertools.count())
     _, size, next_size = itertools.islice(filter(None, sizes), 3)

@@ -1,7 +1,7 @@
 """How a waveform becomes a spectrogram: the two settings of the paper, and those for other animals.
 
-A `Setting` holds the numbers, and what follows from them alone: the window, the bands and their edges, the filters, the
-time scale of the background. `load_setting` reads one from a TOML file.
+A `Setting` holds the numbers and what follows from them: window, bands, filters, time scale of the background.
+`load_setting` reads one from a TOML file.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class Setting:
     win_length, hop_length : int
         Length of the Hann window and step between two windows, in samples.
     n_fft : int
-        Length of the Fourier transform in samples, at least `win_length`; the window is completed with zeros.
+        Length of the Fourier transform in samples, at least `win_length`; the window is zero-padded.
     n_bands : int
         Number of bands.
     fmin, fmax : float
@@ -49,10 +49,6 @@ class Setting:
         Weight of the newest frame in the background M, equation 4.
     power : {1, 2}
         Bands of magnitudes, as in the paper, or of squared magnitudes, as in the authors' released code.
-
-    Notes
-    -----
-    `NIGHTHAWK` (section 3.1) and `RIGHT_WHALE` (section 4.1).
     """
 
     sr: int
@@ -119,24 +115,21 @@ class Setting:
 
     @property
     def frequencies(self) -> FloatArray:
-        """Centre of each band, in hertz."""
+        """Center of each band, in hertz."""
         if self.scale == "linear":
             return np.arange(self.first_bin, self.first_bin + self.n_bands, dtype=np.float64) * self.bin_width
         return self._mel_edges[1:-1]
 
     @property
     def band_edges(self) -> FloatArray:
-        """Lowest and highest frequency of each band in hertz, shape (band, 2).
-
-        On the mel scale, the feet of each triangle; on the linear scale, half a bin to either side.
-        """
+        """Feet of each triangle in hertz, shape (band, 2); on the linear scale, half a bin to either side."""
         if self.scale == "linear":
             return self.frequencies[:, np.newaxis] + np.array([-0.5, 0.5]) * self.bin_width
         return np.stack([self._mel_edges[:-2], self._mel_edges[2:]], axis=1)
 
     @property
     def window(self) -> FloatArray:
-        """Periodic Hann window, the one that sums to a constant at every hop that divides its half."""
+        """Periodic Hann window: its copies add up to a constant at every hop that divides half its length."""
         return _hann(self.win_length)
 
     @property
@@ -146,7 +139,7 @@ class Setting:
 
     @property
     def period(self) -> float:
-        r"""The time scale T in seconds, at least one hop: contrasts that last much less than T stand out.
+        r"""The time scale T in seconds, at least one hop: contrasts much shorter than T stand out.
 
         .. math:: T = 2 \pi\,\mathrm{hop}\,\frac{\sqrt{1 - s}}{s}
 
@@ -164,16 +157,11 @@ class Setting:
         return _mel_edges(self.n_bands, self.fmin, self.fmax)
 
     def with_bands(self, first: int, last: int) -> Self:
-        """The same setting with some of its bands alone: `first` to `last`, both included, counted from 0."""
+        """The same setting with only its bands `first` to `last`, both included, counted from 0."""
         if not 0 <= first <= last < self.n_bands:
-            raise ValueError(
-                f"first and last must be bands from 0 to {self.n_bands - 1}, in order, got {first}, {last}"
-            )
-        if self.scale == "linear":
-            begins = ends = self.frequencies
-        else:
-            begins, ends = self.band_edges.T
-        # What stays at its place is left alone: rounding might move it above half of the sample rate.
+            raise ValueError(f"first and last must be bands from 0 to {self.n_bands - 1} in order, got {first}, {last}")
+        begins, ends = (self.frequencies,) * 2 if self.scale == "linear" else self.band_edges.T
+        # An end that stays is not computed anew: rounding might move it above half of the sample rate.
         fmin = float(begins[first]) if first > 0 else self.fmin
         fmax = float(ends[last]) if last < self.n_bands - 1 else self.fmax
         return replace(self, n_bands=last - first + 1, fmin=fmin, fmax=fmax)
@@ -191,11 +179,11 @@ class Setting:
         return self.with_bands(int(inside[0]), int(inside[-1]))
 
     def n_frames(self, n_samples: int) -> int:
-        """Number of frames in so many samples; at least one."""
+        """Number of frames in that many samples; at least one."""
         return 1 + max(0, n_samples - self.win_length) // self.hop_length
 
     def times(self, n_frames: int) -> FloatArray:
-        """Centre of each of the first frames, in seconds from the start of the recording."""
+        """Centers of the first frames, in seconds from the start of the recording."""
         return (np.arange(n_frames) * self.hop_length + self.win_length / 2) / self.sr
 
     def place_of_maximum(self, values: npt.NDArray[np.floating]) -> tuple[float, float]:
@@ -210,12 +198,12 @@ def _hann(length: int) -> FloatArray:
 
 
 def _mel_edges(n_bands: int, fmin: float, fmax: float) -> FloatArray:
-    """The n_bands + 2 feet and tips of the triangles, in hertz, equally spaced in HTK mels."""
+    """Feet and tips of the triangles, n_bands + 2 in all, in hertz and equally spaced in HTK mels."""
     low, high = 2595 * np.log10(1 + np.array([fmin, fmax]) / 700)
     return 700 * (10 ** (np.linspace(low, high, n_bands + 2) / 2595) - 1)
 
 
-# Not keyed by the setting: another s has the same filters, and these take half a megabyte.
+# Cached by what they depend on: another s has the same filters, and these take half a megabyte.
 @functools.cache
 def _mel_filters(sr: int, n_fft: int, n_bands: int, fmin: float, fmax: float) -> FloatArray:
     edges = _mel_edges(n_bands, fmin, fmax)[:, np.newaxis]
@@ -230,8 +218,7 @@ NIGHTHAWK = Setting(
 )
 """The setting of section 3.1, 12 ms windows every 1.5 ms, 128 mel bands from 2 to 11.025 kHz.
 
-The transform is completed with zeros to 1024 samples, as the authors' code does: at 256, five of the 128 bands would
-hold no bin at all.
+Windows are zero-padded to 1024 samples, as in the authors' code: with 256, five of the 128 bands would be empty.
 """
 
 RIGHT_WHALE = Setting(
@@ -257,10 +244,7 @@ def load_setting(source: str | os.PathLike[str]) -> Setting:
     Returns
     -------
     Setting
-
-    Notes
-    -----
-    An error names the file and the key.
+        Errors name the file and the key.
     """
     if source in NAMED:
         return NAMED[str(source)]

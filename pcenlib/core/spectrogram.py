@@ -1,11 +1,11 @@
 """From a waveform to the magnitude spectrogram E, in the two settings of the paper.
 
-A frame is made of recorded samples only: frame t covers samples ``t * hop_length`` to
-``t * hop_length + win_length``. Nothing is padded at the borders, because silence that nobody recorded would start
-and end with a contrast that nobody heard. A recording shorter than one window is completed with zeros to one frame.
+Frame t covers samples ``t * hop_length`` to ``t * hop_length + win_length``, recorded samples only. We do not pad the
+borders, because silence that nobody recorded would begin and end with a contrast that nobody heard. Only a recording
+shorter than a window is zero-padded, to one frame.
 
-Magnitudes are floored at `FLOOR`, squared magnitudes at its square. Even the rounding noise of a 24-bit recording gives
-magnitudes a hundred times larger, so the floor is only ever reached in digital silence.
+Magnitudes are at least `FLOOR`, squared magnitudes at least its square. Even the rounding noise of a 24-bit recording
+is a hundred times larger, so the floor is only reached in digital silence.
 """
 
 import functools
@@ -55,7 +55,7 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     frames = np.lib.stride_tricks.sliding_window_view(x, setting.win_length, axis=-1)[..., :: setting.hop_length, :]
     n_frames = frames.shape[-2]
     E = np.empty((*x.shape[:-1], setting.n_bands, n_frames))
-    # In blocks, so that the transforms of a long recording are never all in memory.
+    # In blocks, so the transforms of a long recording are never all in memory.
     for begin in range(0, n_frames, FRAMES_PER_BLOCK):
         block = slice(begin, begin + FRAMES_PER_BLOCK)
         E[..., block] = np.swapaxes(band_magnitudes(frames[..., block, :], setting), -1, -2)
@@ -76,7 +76,7 @@ def read_spectrogram(
     Parameters
     ----------
     source : path or array_like, shape (sample,) or (channel, sample)
-        A file that soundfile reads, or a waveform. It is mixed to one channel and resampled as the setting needs it.
+        A file that soundfile reads, or a waveform. It is mixed to one channel and resampled to the setting's rate.
     setting : Setting
         Window, hop and bands.
     sr : int, optional
@@ -84,7 +84,7 @@ def read_spectrogram(
     channel : int, optional
         Number of the channel to take, from 0; by default, the mean of all.
     first, last : int
-        The frames from the first to just before the last; by default, all. Nothing else of a lossless file is read.
+        Frames from the first to just before the last; by default, all. No more than that is read of a lossless file.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def read_spectrogram(
 
 def band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.NDArray[np.floating]:
     """E (..., frame, band) of frames (..., frame, sample), in the precision of the frames."""
-    # Completed with zeros here: scipy.fft takes longer to do so than to transform.
+    # Zero-padded here: scipy.fft takes longer to pad than to transform.
     windowed = np.zeros((*frames.shape[:-1], setting.n_fft), dtype=frames.dtype)
     np.multiply(frames, setting.window, out=windowed[..., : setting.win_length], casting="same_kind")
     magnitudes = np.abs(scipy.fft.rfft(windowed))

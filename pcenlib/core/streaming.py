@@ -8,11 +8,10 @@ If numba is installed, compiled kernels do everything except the Fourier transfo
 `novelty` do, at less than half the speed. `scipy.fft` makes the transforms, and ``scipy.fft.set_global_backend`` or, on
 one thread, ``scipy.fft.set_backend`` brings in a faster one.
 
-Detection functions are off by at most 5e-7 in the settings of the paper: kernels round magnitudes to single precision
-after the transform. With ``dtype="float32"``, which is up to one and a half times as fast, transforms are in single
-precision too. The error of a magnitude is then some 1e-7 of the loudest in its frame, and flux, which seeks out the
-bands that were nearly empty a frame ago, is hit harder than PCEN. The largest errors in an hour of noise, white or
-falling by 6 dB an octave, stay below
+In the settings of the paper, errors are at most 5e-7, because kernels round magnitudes to single precision after the
+transform. With ``dtype="float32"``, up to one and a half times as fast, transforms are in single precision too. Then a
+magnitude is off by about 1e-7 of the loudest in its frame. Flux suffers more than PCEN, because it picks the bands that
+were nearly empty a frame ago. In an hour of noise, white or falling by 6 dB an octave, the largest errors are below
 
 ============ ============= =============== ===============
 setting      averaged flux max-pooled flux max-pooled PCEN
@@ -46,12 +45,11 @@ from pcenlib.core.transform import plan
 __all__ = ["DETECTORS", "DetectionFunctions", "detection_blocks", "detection_functions"]
 
 
-# Size of a row of the sequences that are transformed at once, one frame beside the other: a multiple of the length of
-# vector instructions. All rows of the paper's settings fit into a processor's second cache; and being no multiple of a
-# higher power of two, they do not displace each other in the first.
+# Bytes per row of an FFT batch: a multiple of the SIMD width, small enough for L2, and not a large power of two, so
+# rows do not collide in L1.
 BYTES_PER_ROW = 24 * 64
 
-# Frames that a thread computes at a time: many more than it needs to warm up, and few enough to hold.
+# Frames that a thread computes at a time: many more than the warm-up takes, and few enough to hold in memory.
 FRAMES_PER_PART = 50_000
 
 
@@ -96,8 +94,8 @@ def detection_functions(
     dtype : {"float64", "float32"}
         Precision of computation and results.
     start : float, optional
-        Background M before the first frame, the same in all bands and, as E is, nowhere below the floor; by default,
-        the first frame itself. ``librosa.pcen`` starts from 1.
+        Background M of the first frame, the same in all bands and at least the floor; by default, the first frame
+        itself. ``librosa.pcen`` starts from 1.
     jobs : int
         Number of threads. Each takes one part of the recording after another, and starts so far ahead of it that the
         background forgets how it started. A short recording takes one thread, and so does a lossy file, because
@@ -224,7 +222,7 @@ def _on_threads(
 
 
 def _blocks(chunks: Iterable[Samples], setting: Setting, block_frames: int) -> Iterator[Samples]:
-    """Samples in blocks of whole windows that overlap as windows do: those of `block_frames` frames, the last fewer."""
+    """Samples in blocks of whole windows: those of `block_frames` frames, or fewer in the last block."""
     step = block_frames * setting.hop_length
     length = step - setting.hop_length + setting.win_length
     held: list[Samples] = []
@@ -249,7 +247,7 @@ def _blocks(chunks: Iterable[Samples], setting: Setting, block_frames: int) -> I
 
 # E of the last frame and the background M of the next, each of shape (band,); zeros where there is none yet.
 State = tuple[FloatArray, FloatArray]
-# From the next samples, a block of whole windows, and the state before them, to functions and the state after them.
+# From a block of whole windows and the state before it, to functions and the state after it.
 Advance = Callable[[Samples, State], tuple[DetectionFunctions, State]]
 
 
@@ -257,7 +255,7 @@ def _detect(
     chunks: Iterable[Samples], setting: Setting, dtype: Precision, start: float | None, block_frames: int
 ) -> Iterator[DetectionFunctions]:
     """Detection functions of a stream of samples, in blocks."""
-    kernels = _kernels() if setting.n_fft % 2 == 0 else None
+    kernels = load_kernels() if setting.n_fft % 2 == 0 else None
     advance = _compiled(kernels, setting, dtype) if kernels else functools.partial(_plain, setting, dtype)
     M = 0.0 if start is None else max(start, setting.floor)
     state: State = np.zeros(setting.n_bands, np.float32), np.full(setting.n_bands, M)
@@ -284,13 +282,13 @@ def _plain(setting: Setting, dtype: Precision, x: Samples, state: State) -> tupl
 
 
 @functools.cache
-def _kernels() -> ModuleType | None:
-    """The compiled kernels; None without numba, or without a place where it can keep what it compiled."""
+def load_kernels() -> ModuleType | None:
+    """The compiled kernels; None without numba, or if it has no place to keep what it compiles."""
     try:
-        from pcenlib.core import kernels as _kernels
+        from pcenlib.core import kernels
     except (ImportError, RuntimeError):
         return None
-    return _kernels if hasattr(_kernels.detect, "py_func") else None  # a plain function if NUMBA_DISABLE_JIT is set
+    return kernels if hasattr(kernels.detect, "py_func") else None  # a plain function if NUMBA_DISABLE_JIT is set
 
 
 def _compiled(kernels: ModuleType, setting: Setting, dtype: Precision) -> Advance:

@@ -12,11 +12,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import averaged_flux, background, max_pooled_flux, max_pooled_pcen, pcen, smoothing_coefficient
+from pcenlib.core.novelty import log_contrast, over_background
 from tests.strategies import GAIN, SMOOTHING, magnitudes, split_magnitudes
 
 FLUXES = [averaged_flux, max_pooled_flux]
 DETECTORS = [*FLUXES, functools.partial(max_pooled_pcen, s=0.3)]
-FUNCTIONS = [*DETECTORS, functools.partial(background, s=0.3), functools.partial(pcen, s=0.3)]
+OF_BANDS = [log_contrast, *(functools.partial(function, s=0.3) for function in (background, over_background, pcen))]
+FUNCTIONS = [*DETECTORS, *OF_BANDS]
 PARAMETERS = st.fixed_dictionaries(
     {"eps": st.floats(0, 10), "alpha": st.floats(0, 2), "delta": st.floats(0.01, 100), "r": st.floats(0.01, 2)}
 )
@@ -69,6 +71,23 @@ def test_fluxes_are_equations_1_and_2_written_out(E):
         largest.append(max(rises))
     close(averaged_flux(E), averaged)
     close(max_pooled_flux(E), largest)
+
+
+def test_contrast_by_hand():
+    E = [[1, np.e, np.e**3, np.e], [0, 0, 2, 0]]
+    assert_allclose(log_contrast(E), [[0, 1, 2, -2], [0, 0, np.inf, -np.inf]])
+
+
+@given(magnitudes(max_leading=1))
+def test_fluxes_pool_the_contrast(E):
+    contrast = log_contrast(E)
+    assert_array_equal(averaged_flux(E), np.maximum(contrast, 0).mean(axis=-2))
+    assert_array_equal(max_pooled_flux(E), contrast.max(axis=-2))
+
+
+@given(magnitudes())
+def test_contrasts_add_up_to_the_whole_rise(E):
+    close(np.exp(log_contrast(E).sum(axis=-1)), E[..., -1] / E[..., 0])
 
 
 def test_fluxes_by_hand():
@@ -216,6 +235,22 @@ def test_pcen_at_s_1_is_the_softplus_of_the_rise_in_logarithm(E):
     close(max_pooled_pcen(E, s=1.0), np.logaddexp(0, max_pooled_flux(E)))
 
 
+@given(magnitudes(), SMOOTHING)
+def test_over_the_background_is_a_ratio(E, s):
+    close(over_background(E, s=s) * background(E, s=s), E)
+    close(np.log1p(over_background(E, s=s)), pcen(E, s=s))
+
+
+@given(magnitudes())
+def test_over_the_background_at_s_1_is_the_contrast(E):
+    close(np.log(over_background(E, s=1.0)), log_contrast(E))
+
+
+def test_over_the_background_by_hand():
+    assert_array_equal(over_background([[1, 1, 3, 3], [0, 0, 0, 1]], s=0.5), [[1, 1, 3, 1.5], [1, 1, 1, np.inf]])
+    assert_array_equal(over_background([[1, 1]], s=0.5, start=[2]), [[0.5, 1 / 1.5]])
+
+
 @given(magnitudes(silence=True, max_leading=1), SMOOTHING)
 def test_max_pooled_pcen_is_the_maximum_of_pcen_over_bands(E, s):
     close(max_pooled_pcen(E, s=s), pcen(E, s=s).max(axis=-2))
@@ -323,7 +358,7 @@ def test_nothing_is_nan(E, s, parameters, single):
 def test_shapes(E):
     for detector in DETECTORS:
         assert detector(E).shape == (*E.shape[:-2], E.shape[-1])
-    for function in FUNCTIONS[3:]:
+    for function in OF_BANDS:
         assert function(E).shape == E.shape
 
 
@@ -461,7 +496,7 @@ def test_bad_magnitudes_are_refused(function, E):
         function(E)
 
 
-@pytest.mark.parametrize("function", [background, pcen, max_pooled_pcen])
+@pytest.mark.parametrize("function", [background, over_background, pcen, max_pooled_pcen])
 @pytest.mark.parametrize("s", [0, -1, 1.001, np.nan, np.inf, "0.5", None, 1j])
 def test_bad_s_is_refused(function, s):
     with pytest.raises(ValueError, match=r"^s must .*\]0, 1\]"):
@@ -480,7 +515,7 @@ def test_delta_0_at_r_0_is_refused():
         pcen([[1.0, 2.0]], s=0.5, delta=0, r=0)
 
 
-@pytest.mark.parametrize("function", [background, pcen, max_pooled_pcen])
+@pytest.mark.parametrize("function", [background, over_background, pcen, max_pooled_pcen])
 @pytest.mark.parametrize("start", [[1, -1], [1, np.nan], [1, np.inf], [1, 1j], ["1", "2"], [1, 1, 1], 1.0, [[1, 1]]])
 def test_bad_start_is_refused(function, start):
     with pytest.raises(ValueError, match=r"^start must"):

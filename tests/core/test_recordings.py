@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, max_pooled_pcen, spectrogram
 from pcenlib.core import recordings
-from pcenlib.core.recordings import Info, as_floats, info, missing_bytes, samples
+from pcenlib.core.recordings import Info, as_floats, info, missing_bytes, samples, waveform
 from tests.sounds import resampled, white, write
 
 
@@ -52,6 +52,10 @@ def test_sixteen_bits_are_given_as_they_are_stored(tmp_path):
         values = read(path, dtype=dtype)
         assert values.dtype == dtype
         assert_array_equal(values, stored / 2**15)
+
+
+def test_the_duration_of_a_recording(tmp_path):
+    assert info(write(tmp_path / "x.wav", white(4000, 3), 8000)).duration == 0.5
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -142,10 +146,10 @@ def test_from_any_sample_on_it_is_the_same(sr, target, tmp_path):
     x = white(6 * sr + 11)
     path = write(tmp_path / "x.flac", x, sr, subtype="PCM_16")
     whole = read(path, target)
-    waveform, _ = soundfile.read(path)
+    stored, _ = soundfile.read(path)
     for first in (1, 500, 3000, len(whole) // 2, len(whole) - 1):
         assert_allclose(read(path, target, first=first), whole[first:], atol=1e-12)
-        assert_allclose(read(waveform, target, sr=sr, first=first), whole[first:], atol=1e-12)
+        assert_allclose(read(stored, target, sr=sr, first=first), whole[first:], atol=1e-12)
 
 
 def test_seeking_makes_no_resampler_but_the_one_that_is_used(monkeypatch):
@@ -178,6 +182,38 @@ def test_a_recording_is_read_no_further_than_asked_for(tmp_path, monkeypatch):
     for n in (1, 2):
         next(chunks)
         assert sizes == n * [recordings.SAMPLES_PER_READ]
+
+
+# Stretches
+
+
+@pytest.mark.parametrize("format", ["WAV", "FLAC", "OGG", "MP3", "AIFF"])
+def test_a_stretch_is_that_of_the_whole_file(format, tmp_path):
+    path = write(tmp_path / "x", white(3 * 22050, 2), 22050, format=format)
+    whole, _ = soundfile.read(path)
+    first, last = 28_665, 37_485
+    assert_allclose(waveform(path, 22050, first=first, last=last), whole.mean(axis=1)[first:last], atol=1e-6)
+    assert_allclose(waveform(path, 22050, channel=1, first=first, last=last), whole[first:last, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize(("sr", "target"), [*RATES, (2000, 2000)])
+def test_a_waveform_is_the_whole_stream_or_a_stretch_of_it(sr, target, tmp_path):
+    x = white(3 * sr)
+    path = write(tmp_path / "x.wav", x, sr, subtype="DOUBLE")
+    whole = read(path, target)
+    for options in ({"source": path}, {"source": x, "sr": sr}):
+        assert_array_equal(waveform(**options, target=target), whole)
+        for first, last in ((0, 10), (1, 2), (500, 3000), (3000, None), (len(whole) - 1, None)):
+            stretch = waveform(**options, target=target, first=first, last=last)
+            assert_allclose(stretch, whole[first:last], atol=1e-12)
+            assert stretch.dtype == np.float64
+
+
+def test_a_stretch_ends_where_the_recording_does(tmp_path):
+    path = write(tmp_path / "x.wav", white(8000), 8000)
+    assert_array_equal(waveform(path, 8000, first=7200, last=16000), waveform(path, 8000)[7200:])
+    assert waveform(path, 8000, first=24000, last=32000).shape == (0,)
+    assert waveform(path, 8000).shape == (8000,)
 
 
 # What goes wrong

@@ -6,6 +6,7 @@ import librosa
 import numpy as np
 import pytest
 import scipy.signal
+import soxr
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,6 +23,8 @@ from pcenlib import (
     spectrogram,
 )
 from pcenlib.core.setting import FLOOR
+from pcenlib.core.spectrogram import read_spectrogram
+from tests.sounds import write
 
 SETTINGS = pytest.mark.parametrize("setting", [NIGHTHAWK, RIGHT_WHALE], ids=["nighthawk", "right whale"])
 settings = st.sampled_from([NIGHTHAWK, RIGHT_WHALE])
@@ -118,7 +121,7 @@ def test_bands_of_bands(a, b, c, setting):
 @SETTINGS
 @pytest.mark.parametrize(("first", "last"), [(-1, 5), (6, 5), (0, 128), (128, 128), (np.nan, 5)])
 def test_bands_that_are_not_there_are_refused(setting, first, last):
-    with pytest.raises(ValueError, match=r"^first and last must be bands from 0 to 127, in order, got"):
+    with pytest.raises(ValueError, match=r"^first and last must be bands from 0 to 127 in order, got"):
         setting.with_bands(first, last)
 
 
@@ -299,6 +302,42 @@ def test_float32_and_integers():
     assert_array_equal(spectrogram(x, RIGHT_WHALE), expected)
     assert_array_equal(spectrogram(x.astype(np.float32), RIGHT_WHALE), expected)
     assert_array_equal(spectrogram(x.tolist(), RIGHT_WHALE), expected)
+
+
+# Recordings
+
+
+@pytest.mark.parametrize("sr", [8000, 22050, 44100, 48000])
+@pytest.mark.parametrize("first", [0, 1, 77, 1000])
+def test_frames_are_those_of_the_whole_recording_at_any_rate(sr, first, tmp_path):
+    x = 0.5 * white(3 * sr)
+    path = write(tmp_path / "x.wav", x, sr, subtype="DOUBLE")
+    E = read_spectrogram(path, NIGHTHAWK)
+    assert_allclose(read_spectrogram(x, NIGHTHAWK, sr=sr), E, rtol=1e-9)
+    assert_allclose(read_spectrogram(path, NIGHTHAWK, first=first), E[:, first:], rtol=1e-3)
+    few = read_spectrogram(path, NIGHTHAWK, first=first, last=first + 50)
+    assert few.shape == (128, 50)
+    heard = NIGHTHAWK.frequencies < 0.9 * min(sr / 2, 11025)  # where the resampler does not cut
+    assert_allclose(few[heard], E[heard, first : first + 50], rtol=1e-6)
+    whole = spectrogram(x if sr == 22050 else soxr.resample(x, sr, 22050, quality="VHQ"), NIGHTHAWK)
+    assert_allclose(few[heard], whole[heard, first : first + 50], rtol=1e-3)
+
+
+def test_channels_of_a_recording_are_averaged_or_picked(tmp_path):
+    x = 0.5 * white(4000, 2)
+    path = write(tmp_path / "x.flac", x, 2000, subtype="PCM_24")
+    for channel, expected in ((None, x.mean(axis=1)), (1, x[:, 1])):
+        assert_allclose(
+            read_spectrogram(path, RIGHT_WHALE, channel=channel), spectrogram(expected, RIGHT_WHALE), atol=1e-4
+        )
+
+
+def test_frames_end_where_the_recording_does(tmp_path):
+    path = write(tmp_path / "x.wav", 0.5 * white(2000), 2000, subtype="DOUBLE")
+    E = read_spectrogram(path, RIGHT_WHALE)
+    assert_array_equal(E, spectrogram(0.5 * white(2000), RIGHT_WHALE))
+    assert_array_equal(read_spectrogram(path, RIGHT_WHALE, first=10, last=100), E[:, 10:])
+    assert_array_equal(read_spectrogram(path, RIGHT_WHALE, first=3, last=5), E[:, 3:5])
 
 
 # Bad input

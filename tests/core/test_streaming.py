@@ -61,9 +61,9 @@ def joined(blocks):
 def engine(request, monkeypatch):
     """The compiled kernels, or what is there without numba."""
     if request.param == "numba":
-        assert streaming._kernels() is not None
+        assert streaming.load_kernels() is not None
     else:
-        monkeypatch.setattr(streaming, "_kernels", lambda: None)
+        monkeypatch.setattr(streaming, "load_kernels", lambda: None)
     return request.param
 
 
@@ -577,7 +577,7 @@ import sys
 import numpy as np
 from pcenlib import RIGHT_WHALE, detection_functions
 from pcenlib.core import streaming
-assert streaming._kernels() is None
+assert streaming.load_kernels() is None
 print(detection_functions(np.ones(1000), RIGHT_WHALE).max_pooled_pcen.size)
 """
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -585,7 +585,7 @@ print(detection_functions(np.ones(1000), RIGHT_WHALE).max_pooled_pcen.size)
 
 
 def test_the_kernels_are_used_where_there_is_numba(engine):
-    assert (streaming._kernels() is None) == (engine == "numpy")
+    assert (streaming.load_kernels() is None) == (engine == "numpy")
 
 
 # A peer
