@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pcenlib.core.checks import as_real_floats, check_range
+from pcenlib.core.checks import FloatArray, as_real_floats, check_range
 
 __all__ = [
     "Counts",
@@ -325,31 +325,34 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
 
 
-def _check_values(values: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    array = as_real_floats("values", values)
-    if array.size == 0:
-        raise ValueError("values must hold at least one value")
+def _finite(name: str, values: npt.ArrayLike) -> FloatArray:
+    array = as_real_floats(name, values)
     if not np.isfinite(array).all():
-        raise ValueError("values must be finite: they hold infinity or NaN")
+        raise ValueError(f"{name} must be finite: they hold infinity or NaN")
     return array
 
 
-def _check_thresholds(thresholds: npt.ArrayLike) -> npt.NDArray[np.floating]:
+def _check_values(values: npt.ArrayLike) -> FloatArray:
+    array = _finite("values", values)
+    if array.size == 0:
+        raise ValueError("values must hold at least one value")
+    return array
+
+
+def _check_thresholds(thresholds: npt.ArrayLike) -> FloatArray:
     array = as_real_floats("thresholds", thresholds)
     if np.isnan(array).any():
         raise ValueError("thresholds must be numbers: they hold NaN")
     return array
 
 
-def _check_block(block: Mapping[str, npt.ArrayLike], detectors: Iterable[str]) -> list[npt.NDArray[np.floating]]:
+def _check_block(block: Mapping[str, npt.ArrayLike], detectors: Iterable[str]) -> list[FloatArray]:
     """Values of each detector in a block, all of one length."""
     missing = [detector for detector in detectors if detector not in block]
     if missing:
         raise ValueError(f"blocks must hold every detector that has thresholds: {', '.join(missing)} is missing")
-    values = [as_real_floats("blocks", block[detector]) for detector in detectors]
+    values = [_finite("blocks", block[detector]) for detector in detectors]
     shapes = {array.shape for array in values}
     if len(shapes) != 1 or values[0].ndim != 1:
         raise ValueError(f"blocks must hold values of shape (frame,), the same for each detector, got {shapes}")
-    if not all(np.isfinite(array).all() for array in values):
-        raise ValueError("blocks must be finite: they hold infinity or NaN")
     return values

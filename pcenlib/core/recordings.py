@@ -76,7 +76,7 @@ def info(source: Source, *, sr: int | None = None) -> Info:
     Returns
     -------
     Info
-        Its numbers of samples are at its own rate.
+        In samples at its own rate.
     """
     _check_rate(source, sr)
     if sr is None and not is_file(source):

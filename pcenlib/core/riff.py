@@ -20,19 +20,7 @@ SOUND = {b"WAVE": b"data", b"AIFF": b"SSND", b"AIFC": b"SSND"}
 
 
 class Chunk(NamedTuple):
-    """One chunk of a file.
-
-    Parameters
-    ----------
-    name : bytes
-        Its four characters.
-    begin : int
-        Where its content begins, in bytes from the start of the file.
-    size : int or None
-        Number of bytes of its content, as stated; None for sound of unknown length.
-    is_sound : bool
-        Whether it holds the samples.
-    """
+    """One chunk of a file: where its content begins and how many bytes it has; None for sound of unknown length."""
 
     name: bytes
     begin: int

@@ -118,14 +118,15 @@ class Setting:
         """Center of each band, in hertz."""
         if self.scale == "linear":
             return np.arange(self.first_bin, self.first_bin + self.n_bands, dtype=np.float64) * self.bin_width
-        return self._mel_edges[1:-1]
+        return _mel_edges(self.n_bands, self.fmin, self.fmax)[1:-1]
 
     @property
     def band_edges(self) -> FloatArray:
         """Feet of each triangle in hertz, shape (band, 2); on the linear scale, half a bin to either side."""
         if self.scale == "linear":
             return self.frequencies[:, np.newaxis] + np.array([-0.5, 0.5]) * self.bin_width
-        return np.stack([self._mel_edges[:-2], self._mel_edges[2:]], axis=1)
+        edges = _mel_edges(self.n_bands, self.fmin, self.fmax)
+        return np.stack([edges[:-2], edges[2:]], axis=1)
 
     @property
     def window(self) -> FloatArray:
@@ -151,10 +152,6 @@ class Setting:
     def memoryless(self) -> Self:
         """The same windows and bands with s and power 1: what depends on windows and bands alone is cached by it."""
         return replace(self, s=1.0, power=1)
-
-    @property
-    def _mel_edges(self) -> FloatArray:
-        return _mel_edges(self.n_bands, self.fmin, self.fmax)
 
     def with_bands(self, first: int, last: int) -> Self:
         """The same setting with only its bands `first` to `last`, both included, counted from 0."""

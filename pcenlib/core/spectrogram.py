@@ -79,10 +79,8 @@ def read_spectrogram(
         A file that soundfile reads, or a waveform. It is mixed to one channel and resampled to the setting's rate.
     setting : Setting
         Window, hop and bands.
-    sr : int, optional
-        Samples per second of a waveform, by default the setting's. A file states its own.
-    channel : int, optional
-        Number of the channel to take, from 0; by default, the mean of all.
+    sr, channel : int, optional
+        Samples per second of a waveform, and the channel to take, as for `detection_functions`.
     first, last : int
         Frames from the first to just before the last; by default, all. No more than that is read of a lossless file.
 
