@@ -4,9 +4,8 @@ Stage one, `clip_values`, finds the maximum of each detection function over each
 threshold. Stage two, `mtbfa_at`, counts how often recordings without a call exceed it. `evaluate` does both, and
 `recording_functions` returns what stage two counts.
 
-A sound is made or read once, however many protocols look at it. Tables depend on the data set and the protocols alone,
-not on the number of workers. Anything that cannot be read ends the experiment, because the numbers would belong to
-another data set.
+A sound is made or read once, however many protocols look at it. Tables depend on the data set and the protocols, not
+on the number of workers. What cannot be read ends the experiment: its numbers would belong to another data set.
 """
 
 import functools
@@ -26,13 +25,7 @@ from pcenlib.core.novelty import averaged_flux, log_contrast, pcen
 from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import read_spectrogram
-from pcenlib.core.streaming import (
-    AVERAGED_FLUX,
-    MAX_POOLED_FLUX,
-    MAX_POOLED_PCEN,
-    DetectionFunctions,
-    detection_functions,
-)
+from pcenlib.core.streaming import DETECTORS, MAX_POOLED_FLUX, MAX_POOLED_PCEN, DetectionFunctions, detection_functions
 from pcenlib.datasets.interface import Clip, DataSet, Sound
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
 from pcenlib.experiments.protocols import Protocol
@@ -111,12 +104,12 @@ def clip_values(dataset: DataSet, protocols: Mapping[str, Protocol], **workers: 
     Returns
     -------
     DataFrame
-        Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the center of the frame in
+        Columns `clip`, `distance`, `group`, `protocol`, `detector`, `value`, and `time`, the center of the frame in
         seconds from the start of the clip. Where borders are tiled, a time after its end is in the reversed clip.
     """
     _check_protocols(protocols)
-    columns = ["protocol", "detector", "value", "time"]
-    return _clip_table(functools.partial(_peaks, dataset=dataset, protocols=protocols), dataset, columns, workers)
+    peaks = functools.partial(_peaks, dataset=dataset, protocols=protocols)
+    return _clip_table(peaks, dataset, ["protocol", "detector", "value", "time"], workers)
 
 
 def _peaks(clip: Clip, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> list[tuple[str, str, float, float]]:
@@ -155,8 +148,8 @@ def peak_places(dataset: DataSet, setting: Setting, **workers: Unpack[Workers]) 
         Columns `clip`, `distance`, `group`, `detector`, `time`, the center of the frame in seconds from the start of
         the clip, and `frequency`, the center of the band in hertz. A mean over bands has no frequency.
     """
-    columns = ["detector", "time", "frequency"]
-    return _clip_table(functools.partial(_places, dataset=dataset, setting=setting), dataset, columns, workers)
+    places = functools.partial(_places, dataset=dataset, setting=setting)
+    return _clip_table(places, dataset, ["detector", "time", "frequency"], workers)
 
 
 def _places(clip: Clip, *, dataset: DataSet, setting: Setting) -> list[tuple[str, float, float]]:
@@ -164,13 +157,9 @@ def _places(clip: Clip, *, dataset: DataSet, setting: Setting) -> list[tuple[str
     sound = dataset.clip(clip)
     E = read_spectrogram(sound.source, setting, sr=sound.sr)
     first = round(sound.lead * setting.sr / setting.hop_length)
-    contrasts = {
-        AVERAGED_FLUX: averaged_flux(E)[np.newaxis],
-        MAX_POOLED_FLUX: log_contrast(E),
-        MAX_POOLED_PCEN: pcen(E, s=setting.s),
-    }
+    contrasts = averaged_flux(E)[np.newaxis], log_contrast(E), pcen(E, s=setting.s)
     places = []
-    for detector, values in contrasts.items():
+    for detector, values in zip(DETECTORS, contrasts, strict=True):
         time, frequency = setting.place_of_maximum(values[:, first:])
         time += first * setting.hop - sound.lead
         places.append((detector, time, frequency if len(values) > 1 else math.nan))
@@ -323,12 +312,12 @@ def _alarms(
 ) -> dict[str, dict[str, Counts]]:
     """False alarms of each recording, under each protocol."""
     _check_protocols(protocols)
-    count = functools.partial(_alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=thresholds)
+    count = functools.partial(_count, dataset=dataset, protocols=protocols, thresholds=thresholds)
     counts = _run(count, dataset.recordings, **options)
     return {name: {label: Counts(**each) for label, each in found.items()} for name, found in counts.items()}
 
 
-def _alarms_of_recording(
+def _count(
     name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol], thresholds: Edges
 ) -> dict[str, dict[str, Any]]:
     """False alarms of one recording under each protocol, as a checkpoint can hold them."""
@@ -403,11 +392,7 @@ def _clip_table(
     clips = list(dataset.clips)
     found = _run(function, clips, names=[clip.name for clip in clips], **workers)
     rows = [(*clip, *row) for clip, rows in zip(clips, found.values(), strict=True) for row in rows]
-    table = pd.DataFrame(rows, columns=["clip", "distance", "group", *columns])
-    return in_order(table[[name for name in ORDER if name in table]])
-
-
-ORDER = ["protocol", "clip", "distance", "group", "detector", "value", "time", "frequency"]
+    return in_order(pd.DataFrame(rows, columns=["clip", "distance", "group", *columns]))
 
 
 def _run(function: Callable[[Item], Result], items: Sequence[Item], **options: Any) -> dict[str, Result]:
