@@ -12,7 +12,7 @@ import functools
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
+from pcenlib.core.evaluation import Counting, Counts, count_exceedances, merge_counts
 from pcenlib.core.novelty import averaged_flux, log_contrast, pcen
 from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Workers",
+    "alarms_in_each",
     "clip_values",
     "count_alarms",
     "evaluate",
@@ -261,12 +262,11 @@ def mtbfa_at(
     edges = {label: thresholds_by_detector(thresholds[label]) for label in protocols}
     job = hashlib.sha256(f"{dataset!r} {protocols!r} {edges!r}".encode()).hexdigest()
     counts = _alarms(dataset, protocols, edges, checkpoint=checkpoint, job=job, **workers)
-    tables = []
+    tables = {}
     for label, protocol in protocols.items():
         total = merge_counts(of_recording[label] for of_recording in counts.values())
-        tables.append(mtbfa_table(thresholds[label], total, hop=protocol.setting.hop).assign(protocol=label))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["protocol", *table.columns.drop("protocol")]]
+        tables[label] = mtbfa_table(thresholds[label], total, hop=protocol.setting.hop)
+    return pd.concat(tables, names=["protocol"]).reset_index("protocol").reset_index(drop=True)
 
 
 def count_alarms(
@@ -302,6 +302,28 @@ def count_alarms(
     ]
     columns = ["protocol", "recording", "detector", "threshold", "false_alarms", "duration"]
     return in_order(pd.DataFrame(rows, columns=columns))
+
+
+def alarms_in_each(
+    recordings: Iterable[npt.ArrayLike], thresholds: npt.ArrayLike, *, count: Counting
+) -> npt.NDArray[np.int64]:
+    """False alarms of one detector in each recording by itself.
+
+    Parameters
+    ----------
+    recordings : iterable of array_like, shape (frame,)
+        Detection function of each recording.
+    thresholds : array_like, shape (threshold,)
+        Its thresholds.
+    count : {"frames", "peaks"}
+        What a false alarm is.
+
+    Returns
+    -------
+    ndarray, shape (threshold, recording)
+    """
+    counts = [count_exceedances([{"": values}], {"": thresholds}, count=count) for values in recordings]
+    return np.array([each.alarms[""] for each in counts]).T
 
 
 Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector

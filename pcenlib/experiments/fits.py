@@ -82,7 +82,7 @@ def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    for clip in _some(calls.clips):
+    for clip in _evenly(calls.clips):
         path = calls.folder / clip.name
         sr = info(path).sr
         first, last = (round(time * sr) for time in AROUND_CALL)
@@ -109,10 +109,10 @@ def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFr
     """
     import pandas as pd
 
-    scenes = [(forest, name, "scikit-maad", "not checked") for name in _some(forest.recordings)]
+    scenes = [(forest, name, "scikit-maad", "not checked") for name in _evenly(forest.recordings)]
     if labelled is not None:
         without = set(labelled.recordings)
-        for name in sorted(_some(labelled.report.present)):
+        for name in sorted(_evenly(labelled.report.present)):
             scenes.append((labelled, name, labelled.about.title, "no" if name in without else "yes"))
     rows = []
     for dataset, name, source, birds in scenes:
@@ -138,7 +138,7 @@ def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    for clip in _some(challenge.clips):
+    for clip in _evenly(challenge.clips):
         x = waveform(challenge.folder / clip.name, RIGHT_WHALE.sr)
         rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
     return pd.DataFrame(rows)
@@ -162,7 +162,7 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     from scipy.signal import resample_poly
 
     rows = []
-    for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
+    for name in _evenly([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
         sr = info(ships.folder / name).sr
         # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
         x = resample_poly(waveform(ships.folder / name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
@@ -181,7 +181,7 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _some(things: Sequence[T]) -> Sequence[T]:
+def _evenly(things: Sequence[T]) -> Sequence[T]:
     """At most `MOST` of them, evenly spaced."""
     return things[:: max(1, len(things) // MOST)][:MOST]
 

@@ -78,12 +78,10 @@ def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> 
         ("recorded", offset): repropagate(calls, scenes, seed=SEED, scene_level=level + offset) for offset in OFFSETS
     }
     datasets["simulated", 0.0] = SIMULATED
-    tables = []
-    for (sound, offset), dataset in datasets.items():
-        for protocol, table in evaluate(dataset, PROTOCOLS, jobs=jobs).groupby("protocol"):
-            tables.append(over_groups(table).assign(sound=sound, offset=offset, protocol=protocol))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["sound", "offset", "protocol", *table.columns.drop(["sound", "offset", "protocol"])]]
+    tables = {
+        key: over_groups(evaluate(dataset, PROTOCOLS, jobs=jobs), by=["protocol"]) for key, dataset in datasets.items()
+    }
+    return pd.concat(tables, names=["sound", "offset"]).reset_index(["sound", "offset"]).reset_index(drop=True)
 
 
 def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":

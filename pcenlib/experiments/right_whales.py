@@ -1,20 +1,20 @@
 """Up-calls of the right whale challenge, against noise of their own sea and against ships of another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import count_exceedances, threshold_at_recall
+from pcenlib.core.evaluation import threshold_at_recall
 from pcenlib.core.novelty import over_background
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
 from pcenlib.core.streaming import MAX_POOLED_PCEN
 from pcenlib.datasets.interface import Clip, Reflected, Sound
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments.evaluate import clip_values, recording_functions
+from pcenlib.experiments.evaluate import alarms_in_each, clip_values, recording_functions
 from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
@@ -153,7 +153,7 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
         for snr in (ALL, *bins):
             samples = resampled(calls["value"] if snr == ALL else calls.loc[calls["distance"] == snr, "value"], rng)
             thresholds = np.array([threshold_at_recall(sample) for sample in samples])
-            alarms = (weights * _peaks(of_ships, thresholds)).sum(axis=1)
+            alarms = (weights * alarms_in_each(of_ships, thresholds, count="peaks")).sum(axis=1)
             with np.errstate(divide="ignore"):
                 times = weights @ durations / alarms
             rows.append(
@@ -185,12 +185,6 @@ def _maxima(dataset: CallsAndNoise, jobs: int) -> "pd.DataFrame":
         clips = Reflected(dataset) if before == "reflection" else dataset
         tables.append(clip_values(clips, protocols, jobs=jobs).assign(before=before))
     return pd.concat(tables, ignore_index=True).rename(columns={"protocol": "label"})
-
-
-def _peaks(recordings: Sequence[npt.ArrayLike], thresholds: Array) -> npt.NDArray[np.int64]:
-    """Peaks above each threshold in each recording, shape (threshold, recording)."""
-    counts = [count_exceedances([{"": values}], {"": thresholds}, count="peaks") for values in recordings]
-    return np.array([each.alarms[""] for each in counts]).T
 
 
 def loudest_moments(challenge: RealSet) -> "pd.DataFrame":
