@@ -12,7 +12,7 @@ import functools
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import Counting, Counts, count_exceedances, merge_counts
+from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
 from pcenlib.core.novelty import averaged_flux, log_contrast, pcen
 from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Workers",
-    "alarms_in_each",
     "clip_values",
     "count_alarms",
     "evaluate",
@@ -50,7 +49,8 @@ __all__ = [
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Values = dict[str, npt.NDArray[np.floating]]
+Values = dict[str, npt.NDArray[np.floating]]  # by detector
+Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector
 
 
 class Workers(TypedDict, total=False):
@@ -194,8 +194,8 @@ def measure_recordings(dataset: DataSet, setting: Setting, **workers: Unpack[Wor
 
 
 def _novelty(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
-    sound = dataset.recording(name)
-    return measure_novelty(waveform(sound.source, setting.sr, sr=sound.sr), setting)
+    source, sr, _ = dataset.recording(name)
+    return measure_novelty(waveform(source, setting.sr, sr=sr), setting)
 
 
 def recording_functions(
@@ -302,31 +302,6 @@ def count_alarms(
     ]
     columns = ["protocol", "recording", "detector", "threshold", "false_alarms", "duration"]
     return in_order(pd.DataFrame(rows, columns=columns))
-
-
-def alarms_in_each(
-    recordings: Iterable[npt.ArrayLike], thresholds: npt.ArrayLike, *, count: Counting
-) -> npt.NDArray[np.int64]:
-    """False alarms of one detector in each recording by itself.
-
-    Parameters
-    ----------
-    recordings : iterable of array_like, shape (frame,)
-        Detection function of each recording.
-    thresholds : array_like, shape (threshold,)
-        Its thresholds.
-    count : {"frames", "peaks"}
-        What a false alarm is.
-
-    Returns
-    -------
-    ndarray, shape (threshold, recording)
-    """
-    counts = [count_exceedances([{"": values}], {"": thresholds}, count=count) for values in recordings]
-    return np.array([each.alarms[""] for each in counts]).T
-
-
-Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector
 
 
 def _alarms(

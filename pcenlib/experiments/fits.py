@@ -1,6 +1,6 @@
 """What the simulations were fitted to: measurements of recorded calls, nights and ships, one table for each.
 
-Of a set with many files, so many are measured that the spread can be seen: `MOST` of them, evenly spaced.
+Of a set with many files, `MOST` are measured, evenly spaced: enough to see the spread.
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,7 @@ from pcenlib.simulation.measurements import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CALLS",
-    "EXPERIMENTS",
-    "LEVELS",
-    "MODULATIONS",
-    "MOST",
-    "SWEEPS",
-    "night_scenes",
-    "nighthawk_calls",
-    "right_whale_calls",
-    "ship_passages",
-]
+__all__ = ["CALLS", "EXPERIMENTS", "LEVELS", "MODULATIONS", "MOST", "SWEEPS"]
 
 
 T = TypeVar("T")
@@ -67,18 +56,7 @@ MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
-    """Measure recorded nighthawks.
-
-    Parameters
-    ----------
-    calls : RealSet
-        `FlightCalls`.
-
-    Returns
-    -------
-    DataFrame
-        Column `clip`, and the fields of `measurements.CallMeasurements`.
-    """
+    """Measure recorded nighthawks, `FlightCalls`: column `clip`, and the fields of `CallMeasurements`."""
     import pandas as pd
 
     rows = []
@@ -92,20 +70,10 @@ def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
 
 
 def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFrame":
-    """Measure what detection functions make of recorded nights.
+    """Measure what detection functions make of recorded nights, `NightSoundscapes` and, if it is there, `BirdVox`.
 
-    Parameters
-    ----------
-    forest : RealSet
-        `NightSoundscapes`.
-    labelled : RealSet, optional
-        `BirdVox`, of which scenes with a bird are measured too.
-
-    Returns
-    -------
-    DataFrame
-        Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
-        `measurements.NoveltyMeasurements`.
+    Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
+    `NoveltyMeasurements`. Only `BirdVox` has scenes with a bird.
     """
     import pandas as pd
 
@@ -123,18 +91,7 @@ def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFr
 
 
 def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
-    """Measure recorded up-calls.
-
-    Parameters
-    ----------
-    challenge : RealSet
-        `RightWhaleChallenge`.
-
-    Returns
-    -------
-    DataFrame
-        Column `clip`, and the fields of `measurements.SweepMeasurements`.
-    """
+    """Measure recorded up-calls, `RightWhaleChallenge`: column `clip`, and the fields of `SweepMeasurements`."""
     import pandas as pd
 
     rows = []
@@ -145,18 +102,10 @@ def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
 
 
 def ship_passages(ships: RealSet) -> "pd.DataFrame":
-    """Measure recorded ships.
+    """Measure recorded ships, `DeepShip`; passages of less than four seconds are left out.
 
-    Parameters
-    ----------
-    ships : RealSet
-        `DeepShip`; passages of less than four seconds are left out.
-
-    Returns
-    -------
-    DataFrame
-        Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `measurements.ShipMeasurements`,
-        `LEVELS` and `MODULATIONS`.
+    Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `ShipMeasurements`, `LEVELS` and
+    `MODULATIONS`.
     """
     import pandas as pd
     from scipy.signal import resample_poly

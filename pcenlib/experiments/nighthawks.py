@@ -17,15 +17,7 @@ from pcenlib.simulation.scenes import Night, pascals
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "EXPERIMENTS",
-    "OFFSETS",
-    "PROTOCOLS",
-    "SIMULATED",
-    "repropagated_calls",
-    "repropagated_nighthawks",
-    "simulated_scene_level",
-]
+__all__ = ["EXPERIMENTS", "OFFSETS", "PROTOCOLS", "SIMULATED", "simulated_scene_level"]
 
 
 SEED = 2019
@@ -56,20 +48,9 @@ def simulated_scene_level() -> float:
 def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> "pd.DataFrame":
     """Figure 2 with recorded calls in recorded nights, at three assumed levels of the night, and with simulated ones.
 
-    Parameters
-    ----------
-    calls : RealSet
-        `FlightCalls`.
-    *scenes : RealSet
-        Sets of night recordings without a call.
-    jobs : int
-        Worker processes.
-
-    Returns
-    -------
-    DataFrame
-        Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB,
-        `protocol`, and those of `over_groups`. Groups are calls, or simulated birds.
+    Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB, and
+    those of `over_groups` by `protocol`. Groups are calls of `FlightCalls`, or simulated birds. Scenes are of sets of
+    night recordings without a call.
     """
     import pandas as pd
 
@@ -85,23 +66,12 @@ def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> 
 
 
 def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
-    """The recorded calls that are propagated, and what of their own background goes with them.
+    """The recorded calls that are propagated, and the background that is in them.
 
-    Parameters
-    ----------
-    calls, *scenes : RealSet
-        As for `repropagated_nighthawks`.
-
-    Returns
-    -------
-    DataFrame
-        For each clear call its `contrast` in dB, `duration`, `pulse_rate` and `striation`, as `measure_call` has them;
-        and for each distance, in columns named by it, the level of the recorded background within the arriving call,
-        over that of the median scene, both between 2.5 and 5 kHz, in dB.
-
-    Notes
-    -----
-    The recorded background lies `contrast` dB below the loudest moment of its call.
+    For each clear call its `contrast` in dB, `duration`, `pulse_rate` and `striation`, as `measure_call` has them; and
+    for each distance, in columns named by it, the level of the recorded background within the arriving call, over that
+    of the median scene, both between 2.5 and 5 kHz, in dB. The recorded background is `contrast` dB below the loudest
+    moment of its call.
     """
     import pandas as pd
 

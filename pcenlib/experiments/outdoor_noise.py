@@ -11,8 +11,8 @@ from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments.evaluate import alarms_in_each, clip_values, recording_functions
-from pcenlib.experiments.intervals import N_RESAMPLES, interval, resample_weights
+from pcenlib.experiments.evaluate import clip_values, recording_functions
+from pcenlib.experiments.intervals import N_RESAMPLES, alarms_in_each, interval, resample_weights
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate
@@ -20,7 +20,7 @@ from pcenlib.experiments.tables import calibrate
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
+__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS"]
 
 
 Array = npt.NDArray[np.float64]
@@ -40,26 +40,13 @@ OWN = replace(NIGHTHAWK_PAPER, minimum_subtracted=False, count="frames")
 
 
 def causes_of_false_alarms(esc50: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
-    """Share of each kind of outdoor noise in the false alarms of each detector (section 3.3).
+    """Share of each kind of outdoor noise in the false alarms of each detector, in `Esc50` (section 3.3).
 
-    Parameters
-    ----------
-    esc50 : RealSet
-        `Esc50`, the twenty categories of natural and exterior sounds.
-    jobs : int
-        Worker processes.
-
-    Returns
-    -------
-    DataFrame
-        For each `detector`, `threshold` and whether the set's padding was `kept`: for each `category` the number of
-        clips, of false alarms, and their `share` of all, with an interval of 95 % from a bootstrap over the clips of
-        each category. Thresholds are those of the simulated bird at a distance, half of whose calls exceed them, as
-        written or as released; and quantiles of the detection function over all of these clips.
-
-    Notes
-    -----
-    A clip that is shorter than a second without its padding is left out.
+    For each `detector`, `threshold` and whether the set's padding was `kept`: for each `category` the number of clips,
+    of false alarms, and their `share` of all, with an interval of 95 % from a bootstrap over the clips of each
+    category. Thresholds are those of the simulated bird at a distance, half of whose calls exceed them, as written or
+    as released; and quantiles of the detection function over all of these clips. A clip that is shorter than a second
+    without its padding is left out.
     """
     import pandas as pd
 
