@@ -225,8 +225,8 @@ def recording_functions(
 
 def _functions_of_recording(name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> dict[str, Values]:
     return {
-        label: _values(functions, protocol, protocol.skip_recording)
-        for label, protocol, functions in _functions(dataset.recording(name), protocols)
+        label: _values(values, protocol, protocol.skip_recording)
+        for label, protocol, values in _functions(dataset.recording(name), protocols)
     }
 
 
@@ -247,8 +247,7 @@ def mtbfa_at(
     thresholds : mapping of str to DataFrame
         For each protocol, a table of `calibrate`.
     checkpoint : path, optional
-        A file that keeps the counts of each finished recording, as for `jobs.run.run`. Not for protocols with
-        detectors of their own: no text could say what these compute.
+        Keeps the counts of each finished recording, as for `jobs.run.run`; not for detectors of one's own.
 
     Returns
     -------
@@ -258,7 +257,7 @@ def mtbfa_at(
     import pandas as pd
 
     if checkpoint is not None and any(protocol.detectors for protocol in protocols.values()):
-        raise ValueError("checkpoint must be None for protocols with detectors of their own")
+        raise ValueError("checkpoint must be None for detectors of one's own: no text says what they compute")
     edges = {label: thresholds_by_detector(thresholds[label]) for label in protocols}
     job = hashlib.sha256(f"{dataset!r} {protocols!r} {edges!r}".encode()).hexdigest()
     counts = _alarms(dataset, protocols, edges, checkpoint=checkpoint, job=job, **workers)
@@ -330,7 +329,13 @@ def _functions(
     """Label, protocol and detection functions of a sound, which is a clip if it has a duration."""
 
     def source(tiled: bool) -> Any:
-        return _tiled(sound, clip_duration) if tiled and clip_duration is not None else sound.source
+        if not tiled or clip_duration is None:
+            return sound.source
+        if sound.sr is None:
+            raise ValueError("borders must be 'context' for clips that are files")
+        begin = round(sound.lead * sound.sr)
+        x = np.asarray(sound.source)[..., begin : begin + round(clip_duration * sound.sr)]
+        return np.concatenate([x, x, x[..., ::-1]], axis=-1)
 
     @functools.cache  # what several protocols need is computed once
     def streamed(setting: Setting, start: float | None, tiled: bool) -> DetectionFunctions:
@@ -351,15 +356,6 @@ def _functions(
             fewer = setting.with_bands(protocol.dropped_in_recordings, setting.n_bands - 1)
             values[MAX_POOLED_PCEN] = streamed(fewer, protocol.start, tiled).max_pooled_pcen
         yield label, protocol, values
-
-
-def _tiled(sound: Sound, clip_duration: float) -> npt.NDArray[np.floating]:
-    """The clip, the clip again, and the clip reversed."""
-    if sound.sr is None:
-        raise ValueError("borders must be 'context' for clips that are files")
-    begin = round(sound.lead * sound.sr)
-    x = np.asarray(sound.source)[..., begin : begin + round(clip_duration * sound.sr)]
-    return np.concatenate([x, x, x[..., ::-1]], axis=-1)
 
 
 def _values(functions: Values, protocol: Protocol, first: int) -> Values:

@@ -341,10 +341,6 @@ def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float
         the nearer of two neighbors if there is no false alarm at it. 0 if the curve starts below the level, ``inf``
         if it never falls to it.
 
-    Notes
-    -----
-    A curve may rise again by chance; what comes after the first crossing does not count.
-
     Examples
     --------
     >>> round(detection_range([100, 200, 300], [1000, 100, 1], 10), 9)
@@ -385,7 +381,7 @@ def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, ove
 
     Notes
     -----
-    The paper finds 300 m for PCEN, and averaged flux at 30 m.
+    In the paper, PCEN at 300 m does as well as averaged flux at 30 m.
     """
     _check_detectors(medians, [detector, over], ["distance", "detector", "mtbfa"])
     times = medians.pivot(index="distance", columns="detector", values="mtbfa")
