@@ -119,7 +119,7 @@ def path_loss(
     return spreading_loss(d) + air + leaves.reshape(d.shape)
 
 
-def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray:
+def path_length(loss: npt.ArrayLike, frequency: float, **path: Any) -> FloatArray:
     """Distance of a given transmission loss: the inverse of `path_loss`.
 
     Parameters
@@ -128,7 +128,7 @@ def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray
         Loss in dB between one meter and the distance.
     frequency : float
         In hertz.
-    **way
+    **path
         Foliage and weather, as for `path_loss`.
 
     Returns
@@ -140,13 +140,13 @@ def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray
     -----
     Where foliage begins, the loss jumps; of distances with the same loss, the nearest is taken.
     """
-    return np.interp(as_real_floats("loss", loss), _losses(frequency, **way), DISTANCES)
+    return np.interp(as_real_floats("loss", loss), _losses(frequency, **path), DISTANCES)
 
 
 @functools.lru_cache(maxsize=64)
-def _losses(frequency: float, **way: float) -> FloatArray:
+def _losses(frequency: float, **path: float) -> FloatArray:
     """Loss at each of `DISTANCES`, which never falls."""
-    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **way))
+    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **path))
 
 
 def mixed_rate(
@@ -219,8 +219,8 @@ def threshold_at_rate(rate: float, rates: npt.ArrayLike, thresholds: npt.ArrayLi
     last = int(np.flatnonzero(y >= rate)[-1])
     if last == len(x) - 1 or y[last + 1] == 0:
         return float(x[min(last + 1, len(x) - 1)])
-    way = np.log(y[last] / rate) / np.log(y[last] / y[last + 1])
-    return float(x[last] + way * (x[last + 1] - x[last]))
+    share = np.log(y[last] / rate) / np.log(y[last] / y[last + 1])
+    return float(x[last] + share * (x[last + 1] - x[last]))
 
 
 def recall_curves(
