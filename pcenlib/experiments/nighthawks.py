@@ -78,14 +78,14 @@ def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
     level = simulated_scene_level()
     dataset = repropagate(calls, scenes, seed=SEED, scene_level=level)
     rows = []
-    for number, call in enumerate(dataset.calls):
-        left = {}
+    window = round(0.010 * SR)
+    for call in dataset.calls:
+        left: dict[str, float] = {}
         for clip in dataset.clips:
-            if clip.name.startswith(f"{number} 0 "):
-                window = round(0.010 * SR)
+            if clip.group == call.name and (column := f"{clip.distance:g} m") not in left:
                 power = np.convolve(dataset.call(clip) ** 2, np.ones(window) / window, mode="same").max()
                 arriving = 10 * np.log10(power) - 20 * np.log10(pascals(0))
-                left[f"{clip.distance:g} m"] = arriving - call.measured.contrast - level
+                left[column] = arriving - call.measured.contrast - level
         measured = {name: getattr(call.measured, name) for name in ("contrast", "duration", "pulse_rate", "striation")}
         rows.append({"call": call.name, **measured, **left})
     return pd.DataFrame(rows)
