@@ -107,7 +107,7 @@ def follow_sweeps(
     bands = np.array(sorted(lines)) - setting.first_bin
     if bands.size == 0 or bands.min() < 0 or bands.max() >= setting.n_bands:
         low, high = setting.frequencies[[0, -1]]
-        raise ValueError(f"starts and ends must rise, and lie within the bands from {low:g} to {high:g} Hz")
+        raise ValueError(f"starts and ends must rise, and be within the bands from {low:g} to {high:g} Hz")
     best = np.full(P.shape[1], P.min(), dtype=np.float64)
     for duration in np.ravel(durations):
         check_range("durations", duration, 0, open_low=True)

@@ -4,9 +4,8 @@ Stage one, `clip_values`, finds the maximum of each detection function over each
 threshold. Stage two, `mtbfa_at`, counts how often recordings without a call exceed it. `evaluate` does both, and
 `recording_functions` returns what stage two counts.
 
-A sound is made or read once, however many protocols look at it. Tables depend on the data set and the protocols alone,
-not on the number of workers. Anything that cannot be read ends the experiment, because the numbers would belong to
-another data set.
+A sound is made or read once, however many protocols look at it. Tables depend on the data set and the protocols, not
+on the number of workers. What cannot be read ends the experiment: its numbers would belong to another data set.
 """
 
 import functools
@@ -26,13 +25,7 @@ from pcenlib.core.novelty import averaged_flux, log_contrast, pcen
 from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import read_spectrogram
-from pcenlib.core.streaming import (
-    AVERAGED_FLUX,
-    MAX_POOLED_FLUX,
-    MAX_POOLED_PCEN,
-    DetectionFunctions,
-    detection_functions,
-)
+from pcenlib.core.streaming import DETECTORS, MAX_POOLED_FLUX, MAX_POOLED_PCEN, DetectionFunctions, detection_functions
 from pcenlib.datasets.interface import Clip, DataSet, Sound
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
 from pcenlib.experiments.protocols import Protocol
@@ -56,7 +49,8 @@ __all__ = [
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Values = dict[str, npt.NDArray[np.floating]]
+Values = dict[str, npt.NDArray[np.floating]]  # by detector
+Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector
 
 
 class Workers(TypedDict, total=False):
@@ -111,12 +105,12 @@ def clip_values(dataset: DataSet, protocols: Mapping[str, Protocol], **workers: 
     Returns
     -------
     DataFrame
-        Columns `protocol`, `clip`, `distance`, `group`, `detector`, `value`, and `time`, the center of the frame in
+        Columns `clip`, `distance`, `group`, `protocol`, `detector`, `value`, and `time`, the center of the frame in
         seconds from the start of the clip. Where borders are tiled, a time after its end is in the reversed clip.
     """
     _check_protocols(protocols)
-    columns = ["protocol", "detector", "value", "time"]
-    return _clip_table(functools.partial(_peaks, dataset=dataset, protocols=protocols), dataset, columns, workers)
+    peaks = functools.partial(_peaks, dataset=dataset, protocols=protocols)
+    return _clip_table(peaks, dataset, ["protocol", "detector", "value", "time"], workers)
 
 
 def _peaks(clip: Clip, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> list[tuple[str, str, float, float]]:
@@ -155,8 +149,8 @@ def peak_places(dataset: DataSet, setting: Setting, **workers: Unpack[Workers]) 
         Columns `clip`, `distance`, `group`, `detector`, `time`, the center of the frame in seconds from the start of
         the clip, and `frequency`, the center of the band in hertz. A mean over bands has no frequency.
     """
-    columns = ["detector", "time", "frequency"]
-    return _clip_table(functools.partial(_places, dataset=dataset, setting=setting), dataset, columns, workers)
+    places = functools.partial(_places, dataset=dataset, setting=setting)
+    return _clip_table(places, dataset, ["detector", "time", "frequency"], workers)
 
 
 def _places(clip: Clip, *, dataset: DataSet, setting: Setting) -> list[tuple[str, float, float]]:
@@ -164,13 +158,9 @@ def _places(clip: Clip, *, dataset: DataSet, setting: Setting) -> list[tuple[str
     sound = dataset.clip(clip)
     E = read_spectrogram(sound.source, setting, sr=sound.sr)
     first = round(sound.lead * setting.sr / setting.hop_length)
-    contrasts = {
-        AVERAGED_FLUX: averaged_flux(E)[np.newaxis],
-        MAX_POOLED_FLUX: log_contrast(E),
-        MAX_POOLED_PCEN: pcen(E, s=setting.s),
-    }
+    contrasts = averaged_flux(E)[np.newaxis], log_contrast(E), pcen(E, s=setting.s)
     places = []
-    for detector, values in contrasts.items():
+    for detector, values in zip(DETECTORS, contrasts, strict=True):
         time, frequency = setting.place_of_maximum(values[:, first:])
         time += first * setting.hop - sound.lead
         places.append((detector, time, frequency if len(values) > 1 else math.nan))
@@ -204,8 +194,8 @@ def measure_recordings(dataset: DataSet, setting: Setting, **workers: Unpack[Wor
 
 
 def _novelty(name: str, *, dataset: DataSet, setting: Setting) -> dict[str, NoveltyMeasurements]:
-    sound = dataset.recording(name)
-    return measure_novelty(waveform(sound.source, setting.sr, sr=sound.sr), setting)
+    source, sr, _ = dataset.recording(name)
+    return measure_novelty(waveform(source, setting.sr, sr=sr), setting)
 
 
 def recording_functions(
@@ -235,8 +225,8 @@ def recording_functions(
 
 def _functions_of_recording(name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol]) -> dict[str, Values]:
     return {
-        label: _values(functions, protocol, protocol.skip_recording)
-        for label, protocol, functions in _functions(dataset.recording(name), protocols)
+        label: _values(values, protocol, protocol.skip_recording)
+        for label, protocol, values in _functions(dataset.recording(name), protocols)
     }
 
 
@@ -257,8 +247,7 @@ def mtbfa_at(
     thresholds : mapping of str to DataFrame
         For each protocol, a table of `calibrate`.
     checkpoint : path, optional
-        A file that keeps the counts of each finished recording, as for `jobs.run.run`. Not for protocols with
-        detectors of their own: no text could say what these compute.
+        Keeps the counts of each finished recording, as for `jobs.run.run`; not for detectors of one's own.
 
     Returns
     -------
@@ -268,16 +257,15 @@ def mtbfa_at(
     import pandas as pd
 
     if checkpoint is not None and any(protocol.detectors for protocol in protocols.values()):
-        raise ValueError("checkpoint must be None for protocols with detectors of their own")
+        raise ValueError("checkpoint must be None for detectors of one's own: no text says what they compute")
     edges = {label: thresholds_by_detector(thresholds[label]) for label in protocols}
     job = hashlib.sha256(f"{dataset!r} {protocols!r} {edges!r}".encode()).hexdigest()
     counts = _alarms(dataset, protocols, edges, checkpoint=checkpoint, job=job, **workers)
-    tables = []
+    tables = {}
     for label, protocol in protocols.items():
         total = merge_counts(of_recording[label] for of_recording in counts.values())
-        tables.append(mtbfa_table(thresholds[label], total, hop=protocol.setting.hop).assign(protocol=label))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["protocol", *table.columns.drop("protocol")]]
+        tables[label] = mtbfa_table(thresholds[label], total, hop=protocol.setting.hop)
+    return pd.concat(tables, names=["protocol"]).reset_index("protocol").reset_index(drop=True)
 
 
 def count_alarms(
@@ -315,20 +303,17 @@ def count_alarms(
     return in_order(pd.DataFrame(rows, columns=columns))
 
 
-Edges = Mapping[str, Mapping[str, list[float]]]  # by protocol and detector
-
-
 def _alarms(
     dataset: DataSet, protocols: Mapping[str, Protocol], thresholds: Edges, **options: Any
 ) -> dict[str, dict[str, Counts]]:
     """False alarms of each recording, under each protocol."""
     _check_protocols(protocols)
-    count = functools.partial(_alarms_of_recording, dataset=dataset, protocols=protocols, thresholds=thresholds)
+    count = functools.partial(_count, dataset=dataset, protocols=protocols, thresholds=thresholds)
     counts = _run(count, dataset.recordings, **options)
     return {name: {label: Counts(**each) for label, each in found.items()} for name, found in counts.items()}
 
 
-def _alarms_of_recording(
+def _count(
     name: str, *, dataset: DataSet, protocols: Mapping[str, Protocol], thresholds: Edges
 ) -> dict[str, dict[str, Any]]:
     """False alarms of one recording under each protocol, as a checkpoint can hold them."""
@@ -344,7 +329,13 @@ def _functions(
     """Label, protocol and detection functions of a sound, which is a clip if it has a duration."""
 
     def source(tiled: bool) -> Any:
-        return _tiled(sound, clip_duration) if tiled and clip_duration is not None else sound.source
+        if not tiled or clip_duration is None:
+            return sound.source
+        if sound.sr is None:
+            raise ValueError("borders must be 'context' for clips that are files")
+        begin = round(sound.lead * sound.sr)
+        x = np.asarray(sound.source)[..., begin : begin + round(clip_duration * sound.sr)]
+        return np.concatenate([x, x, x[..., ::-1]], axis=-1)
 
     @functools.cache  # what several protocols need is computed once
     def streamed(setting: Setting, start: float | None, tiled: bool) -> DetectionFunctions:
@@ -365,15 +356,6 @@ def _functions(
             fewer = setting.with_bands(protocol.dropped_in_recordings, setting.n_bands - 1)
             values[MAX_POOLED_PCEN] = streamed(fewer, protocol.start, tiled).max_pooled_pcen
         yield label, protocol, values
-
-
-def _tiled(sound: Sound, clip_duration: float) -> npt.NDArray[np.floating]:
-    """The clip, the clip again, and the clip reversed."""
-    if sound.sr is None:
-        raise ValueError("borders must be 'context' for clips that are files")
-    begin = round(sound.lead * sound.sr)
-    x = np.asarray(sound.source)[..., begin : begin + round(clip_duration * sound.sr)]
-    return np.concatenate([x, x, x[..., ::-1]], axis=-1)
 
 
 def _values(functions: Values, protocol: Protocol, first: int) -> Values:
@@ -403,11 +385,7 @@ def _clip_table(
     clips = list(dataset.clips)
     found = _run(function, clips, names=[clip.name for clip in clips], **workers)
     rows = [(*clip, *row) for clip, rows in zip(clips, found.values(), strict=True) for row in rows]
-    table = pd.DataFrame(rows, columns=["clip", "distance", "group", *columns])
-    return in_order(table[[name for name in ORDER if name in table]])
-
-
-ORDER = ["protocol", "clip", "distance", "group", "detector", "value", "time", "frequency"]
+    return in_order(pd.DataFrame(rows, columns=["clip", "distance", "group", *columns]))
 
 
 def _run(function: Callable[[Item], Result], items: Sequence[Item], **options: Any) -> dict[str, Result]:

@@ -1,6 +1,6 @@
 """What the simulations were fitted to: measurements of recorded calls, nights and ships, one table for each.
 
-Of a set with many files, so many are measured that the spread can be seen: `MOST` of them, evenly spaced.
+Of a set with many files, `MOST` are measured, evenly spaced: enough to see the spread.
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,7 @@ from pcenlib.simulation.measurements import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CALLS",
-    "EXPERIMENTS",
-    "LEVELS",
-    "MODULATIONS",
-    "MOST",
-    "SWEEPS",
-    "night_scenes",
-    "nighthawk_calls",
-    "right_whale_calls",
-    "ship_passages",
-]
+__all__ = ["CALLS", "EXPERIMENTS", "LEVELS", "MODULATIONS", "MOST", "SWEEPS"]
 
 
 T = TypeVar("T")
@@ -67,22 +56,11 @@ MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
-    """Measure recorded nighthawks.
-
-    Parameters
-    ----------
-    calls : RealSet
-        `FlightCalls`.
-
-    Returns
-    -------
-    DataFrame
-        Column `clip`, and the fields of `measurements.CallMeasurements`.
-    """
+    """Measure recorded nighthawks, `FlightCalls`: column `clip`, and the fields of `CallMeasurements`."""
     import pandas as pd
 
     rows = []
-    for clip in _some(calls.clips):
+    for clip in _evenly(calls.clips):
         path = calls.folder / clip.name
         sr = info(path).sr
         first, last = (round(time * sr) for time in AROUND_CALL)
@@ -92,27 +70,17 @@ def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
 
 
 def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFrame":
-    """Measure what detection functions make of recorded nights.
+    """Measure what detection functions make of recorded nights, `NightSoundscapes` and, if it is there, `BirdVox`.
 
-    Parameters
-    ----------
-    forest : RealSet
-        `NightSoundscapes`.
-    labelled : RealSet, optional
-        `BirdVox`, of which scenes with a bird are measured too.
-
-    Returns
-    -------
-    DataFrame
-        Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
-        `measurements.NoveltyMeasurements`.
+    Columns `scene`, `source`, `birds` ("yes", "no" or "not checked"), `detector`, and the fields of
+    `NoveltyMeasurements`. Only `BirdVox` has scenes with a bird.
     """
     import pandas as pd
 
-    scenes = [(forest, name, "scikit-maad", "not checked") for name in _some(forest.recordings)]
+    scenes = [(forest, name, "scikit-maad", "not checked") for name in _evenly(forest.recordings)]
     if labelled is not None:
         without = set(labelled.recordings)
-        for name in sorted(_some(labelled.report.present)):
+        for name in sorted(_evenly(labelled.report.present)):
             scenes.append((labelled, name, labelled.about.title, "no" if name in without else "yes"))
     rows = []
     for dataset, name, source, birds in scenes:
@@ -123,46 +91,27 @@ def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFr
 
 
 def right_whale_calls(challenge: RealSet) -> "pd.DataFrame":
-    """Measure recorded up-calls.
-
-    Parameters
-    ----------
-    challenge : RealSet
-        `RightWhaleChallenge`.
-
-    Returns
-    -------
-    DataFrame
-        Column `clip`, and the fields of `measurements.SweepMeasurements`.
-    """
+    """Measure recorded up-calls, `RightWhaleChallenge`: column `clip`, and the fields of `SweepMeasurements`."""
     import pandas as pd
 
     rows = []
-    for clip in _some(challenge.clips):
+    for clip in _evenly(challenge.clips):
         x = waveform(challenge.folder / clip.name, RIGHT_WHALE.sr)
         rows.append({"clip": Path(clip.name).name, **measure_sweep(x, RIGHT_WHALE.sr, **SWEEPS)._asdict()})
     return pd.DataFrame(rows)
 
 
 def ship_passages(ships: RealSet) -> "pd.DataFrame":
-    """Measure recorded ships.
+    """Measure recorded ships, `DeepShip`; passages of less than four seconds are left out.
 
-    Parameters
-    ----------
-    ships : RealSet
-        `DeepShip`; passages of less than four seconds are left out.
-
-    Returns
-    -------
-    DataFrame
-        Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `measurements.ShipMeasurements`,
-        `LEVELS` and `MODULATIONS`.
+    Columns `passage`, `duration` in seconds, `slope`, `rate` and `excess` as in `ShipMeasurements`, `LEVELS` and
+    `MODULATIONS`.
     """
     import pandas as pd
     from scipy.signal import resample_poly
 
     rows = []
-    for name in _some([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
+    for name in _evenly([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
         sr = info(ships.folder / name).sr
         # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
         x = resample_poly(waveform(ships.folder / name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
@@ -181,7 +130,7 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _some(things: Sequence[T]) -> Sequence[T]:
+def _evenly(things: Sequence[T]) -> Sequence[T]:
     """At most `MOST` of them, evenly spaced."""
     return things[:: max(1, len(things) // MOST)][:MOST]
 

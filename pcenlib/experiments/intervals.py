@@ -1,9 +1,17 @@
-"""Intervals by resampling, for results whose clips and recordings might as well have been others."""
+"""The bootstrap: intervals by resampling, for results whose clips and recordings might as well have been others.
+
+Values are drawn by `resampled`. Recordings, whose alarms and durations add up, are drawn by `resample_weights`. The
+first row of both is what was measured, and `interval` takes a statistic of each row.
+"""
+
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["N_RESAMPLES", "area_under_curve", "interval", "resample_weights", "resampled"]
+from pcenlib.core.evaluation import Counting, count_exceedances
+
+__all__ = ["N_RESAMPLES", "alarms_in_each", "area_under_curve", "interval", "resample_weights", "resampled"]
 
 
 Array = npt.NDArray[np.float64]
@@ -50,7 +58,7 @@ def resampled(values: npt.ArrayLike, rng: np.random.Generator) -> Array:
     Returns
     -------
     ndarray, shape (1 + N_RESAMPLES, value)
-        The values, and below them so many resamples of them with replacement.
+        The values, then resamples of them with replacement.
     """
     values = np.asarray(values, dtype=float)
     return np.concatenate([values[np.newaxis], rng.choice(values, (N_RESAMPLES, values.size))])
@@ -69,13 +77,13 @@ def resample_weights(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     Returns
     -------
     ndarray, shape (1 + N_RESAMPLES, n)
-        Ones, for what was measured, and below them so many resamples: each row adds up to n.
+        Ones, for what was measured, then resamples. Each row adds up to n.
     """
     return np.concatenate([np.ones((1, n), dtype=np.int64), rng.multinomial(n, np.full(n, 1 / n), N_RESAMPLES)])
 
 
 def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
-    """Columns of a table: a value, and the interval that 95 % of the resamples are in.
+    """A value and the interval with 95 % of its resamples, as columns of a table.
 
     Parameters
     ----------
@@ -93,3 +101,25 @@ def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
     # Nothing is interpolated: halfway between a time and "longer than the recordings" there is no number.
     low, high = np.quantile(values[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf")
     return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def alarms_in_each(
+    recordings: Iterable[npt.ArrayLike], thresholds: npt.ArrayLike, *, count: Counting
+) -> npt.NDArray[np.int64]:
+    """False alarms of one detector in each recording by itself, for `resample_weights` to weigh.
+
+    Parameters
+    ----------
+    recordings : iterable of array_like, shape (frame,)
+        Detection function of each recording.
+    thresholds : array_like, shape (threshold,)
+        Its thresholds.
+    count : {"frames", "peaks"}
+        What a false alarm is.
+
+    Returns
+    -------
+    ndarray, shape (threshold, recording)
+    """
+    counts = [count_exceedances([{"": values}], {"": thresholds}, count=count) for values in recordings]
+    return np.array([each.alarms[""] for each in counts]).T

@@ -17,15 +17,7 @@ from pcenlib.simulation.scenes import Night, pascals
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "EXPERIMENTS",
-    "OFFSETS",
-    "PROTOCOLS",
-    "SIMULATED",
-    "repropagated_calls",
-    "repropagated_nighthawks",
-    "simulated_scene_level",
-]
+__all__ = ["EXPERIMENTS", "OFFSETS", "PROTOCOLS", "SIMULATED", "simulated_scene_level"]
 
 
 SEED = 2019
@@ -56,20 +48,9 @@ def simulated_scene_level() -> float:
 def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> "pd.DataFrame":
     """Figure 2 with recorded calls in recorded nights, at three assumed levels of the night, and with simulated ones.
 
-    Parameters
-    ----------
-    calls : RealSet
-        `FlightCalls`.
-    *scenes : RealSet
-        Sets of night recordings without a call.
-    jobs : int
-        Worker processes.
-
-    Returns
-    -------
-    DataFrame
-        Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB,
-        `protocol`, and those of `over_groups`. Groups are calls, or simulated birds.
+    Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB, and
+    those of `over_groups` by `protocol`. Groups are calls of `FlightCalls`, or simulated birds. Scenes are of sets of
+    night recordings without a call.
     """
     import pandas as pd
 
@@ -78,46 +59,33 @@ def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> 
         ("recorded", offset): repropagate(calls, scenes, seed=SEED, scene_level=level + offset) for offset in OFFSETS
     }
     datasets["simulated", 0.0] = SIMULATED
-    tables = []
-    for (sound, offset), dataset in datasets.items():
-        for protocol, table in evaluate(dataset, PROTOCOLS, jobs=jobs).groupby("protocol"):
-            tables.append(over_groups(table).assign(sound=sound, offset=offset, protocol=protocol))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["sound", "offset", "protocol", *table.columns.drop(["sound", "offset", "protocol"])]]
+    tables = {
+        key: over_groups(evaluate(dataset, PROTOCOLS, jobs=jobs), by=["protocol"]) for key, dataset in datasets.items()
+    }
+    return pd.concat(tables, names=["sound", "offset"]).reset_index(["sound", "offset"]).reset_index(drop=True)
 
 
 def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
-    """The recorded calls that are propagated, and what of their own background goes with them.
+    """The recorded calls that are propagated, and the background that is in them.
 
-    Parameters
-    ----------
-    calls, *scenes : RealSet
-        As for `repropagated_nighthawks`.
-
-    Returns
-    -------
-    DataFrame
-        For each clear call its `contrast` in dB, `duration`, `pulse_rate` and `striation`, as `measure_call` has them;
-        and for each distance, in columns named by it, the level of the recorded background within the arriving call,
-        over that of the median scene, both between 2.5 and 5 kHz, in dB.
-
-    Notes
-    -----
-    The recorded background lies `contrast` dB below the loudest moment of its call.
+    For each clear call its `contrast` in dB, `duration`, `pulse_rate` and `striation`, as `measure_call` has them; and
+    for each distance, in columns named by it, the level of the recorded background within the arriving call, over that
+    of the median scene, both between 2.5 and 5 kHz, in dB. The recorded background is `contrast` dB below the loudest
+    moment of its call.
     """
     import pandas as pd
 
     level = simulated_scene_level()
     dataset = repropagate(calls, scenes, seed=SEED, scene_level=level)
     rows = []
-    for number, call in enumerate(dataset.calls):
-        left = {}
+    window = round(0.010 * SR)
+    for call in dataset.calls:
+        left: dict[str, float] = {}
         for clip in dataset.clips:
-            if clip.name.startswith(f"{number} 0 "):
-                window = round(0.010 * SR)
+            if clip.group == call.name and (column := f"{clip.distance:g} m") not in left:
                 power = np.convolve(dataset.call(clip) ** 2, np.ones(window) / window, mode="same").max()
                 arriving = 10 * np.log10(power) - 20 * np.log10(pascals(0))
-                left[f"{clip.distance:g} m"] = arriving - call.measured.contrast - level
+                left[column] = arriving - call.measured.contrast - level
         measured = {name: getattr(call.measured, name) for name in ("contrast", "duration", "pulse_rate", "striation")}
         rows.append({"call": call.name, **measured, **left})
     return pd.DataFrame(rows)

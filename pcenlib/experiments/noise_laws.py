@@ -28,7 +28,7 @@ MOMENTS = {
 
 
 def frame_coherence(setting: Setting) -> float:
-    r"""Correlation of neighbouring frames of white noise, before magnitudes are taken.
+    r"""Correlation of neighboring frames of white noise, before magnitudes are taken.
 
     .. math:: \rho = \frac{\sum_n w[n]\, w[n + \mathrm{hop}]}{\sum_n w[n]^2}
 
@@ -56,7 +56,7 @@ def flux_exceedance(thresholds: npt.ArrayLike, *, coherence: float = 0.0, degree
     thresholds : array_like
         Values y of flux.
     coherence : float
-        Correlation ρ of neighbouring frames, in [0, 1[, from `frame_coherence`.
+        Correlation ρ of neighboring frames, in [0, 1[, from `frame_coherence`.
     degrees : {1, 2}
         1 for the bins at zero and at half the sample rate, where the ratio has a Cauchy distribution.
 
@@ -72,7 +72,7 @@ def flux_exceedance(thresholds: npt.ArrayLike, *, coherence: float = 0.0, degree
         width = np.sqrt(1 - coherence**2)
         z = np.exp(y)
         return 1 - (np.arctan((z - coherence) / width) + np.arctan((z + coherence) / width)) / np.pi
-    # Divided by 2z, for neither a large nor a small z to overflow.
+    # Divided by 2z, because a large or a small z would overflow.
     return 0.5 * (1 - np.sinh(y) / np.sqrt(np.cosh(y) ** 2 - coherence**2))
 
 

@@ -1,4 +1,4 @@
-"""What the detection functions make of a scene without a call: their tails, and what the largest value was."""
+"""What the detection functions make of a scene without a call: their tails, and their largest value."""
 
 import math
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from pcenlib.core.streaming import detection_functions
 
 __all__ = ["NoveltyMeasurements", "measure_novelty"]
 
-# Seconds at either end of a scene that do not count: a background has to settle, and a resampler to come to an end.
+# Seconds at either end of a scene that do not count, where a background settles and a resampler ends.
 SETTLING, ENDING = 0.5, 0.05
 
 
@@ -30,15 +30,15 @@ class NoveltyMeasurements(NamedTuple):
     maximum: float
     """Largest value."""
     time: float
-    """When it comes, in seconds from the start of the scene."""
+    """Its time, in seconds from the start of the scene."""
     frequency: float
-    """Centre of the band that stands out most from its background then, in hertz."""
+    """Center of the band that exceeds its background most at that time, in hertz."""
     breadth: float
-    """Share of the bands that are then more than twice their background."""
+    """Share of the bands that are more than twice their background at that time."""
 
 
 def measure_novelty(x: npt.ArrayLike, setting: Setting) -> dict[str, NoveltyMeasurements]:
-    """Measure the detection functions of a scene: their tails, and what the largest value was made of.
+    """Measure the detection functions of a scene: their tails, and what is in their largest value.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def measure_novelty(x: npt.ArrayLike, setting: Setting) -> dict[str, NoveltyMeas
 
 
 def _over_background(x: npt.NDArray[np.float64], setting: Setting, frame: int) -> npt.NDArray[np.floating]:
-    """E / M of each band in one frame, from so much of the past that what came before is forgotten."""
+    """E/M of each band in one frame, from enough of the past for the background to have forgotten its start."""
     begin = max(0, frame - math.ceil(20 / setting.s))
     E = spectrogram(x[begin * setting.hop_length : frame * setting.hop_length + setting.win_length], setting)
     return over_background(E, s=setting.s)[:, -1]

@@ -1,28 +1,26 @@
 """What raises false alarms among the outdoor sounds of ESC-50, by their kind (section 3.3)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import count_exceedances
 from pcenlib.core.streaming import DETECTORS
 from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import N_RESAMPLES, interval, resample_weights
-from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, Protocol
+from pcenlib.experiments.intervals import N_RESAMPLES, alarms_in_each, interval, resample_weights
+from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS", "causes_of_false_alarms"]
+__all__ = ["BIRDS", "EXPERIMENTS", "OWN", "PROTOCOLS"]
 
 
 Array = npt.NDArray[np.float64]
@@ -42,50 +40,37 @@ OWN = replace(NIGHTHAWK_PAPER, minimum_subtracted=False, count="frames")
 
 
 def causes_of_false_alarms(esc50: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
-    """Share of each kind of outdoor noise in the false alarms of each detector (section 3.3).
+    """Share of each kind of outdoor noise in the false alarms of each detector, in `Esc50` (section 3.3).
 
-    Parameters
-    ----------
-    esc50 : RealSet
-        `Esc50`, the twenty categories of natural and exterior sounds.
-    jobs : int
-        Worker processes.
-
-    Returns
-    -------
-    DataFrame
-        For each `detector`, `threshold` and whether the set's padding was `kept`: for each `category` the number of
-        clips, of false alarms, and their `share` of all, with an interval of 95 % from a bootstrap over the clips of
-        each category. Thresholds are those of the simulated bird at a distance, half of whose calls exceed them, as
-        written or as released; and quantiles of the detection function over all of these clips.
-
-    Notes
-    -----
-    A clip that is shorter than a second without its padding is left out.
+    For each `detector`, `threshold` and whether the set's padding was `kept`: for each `category` the number of clips,
+    of false alarms, and their `share` of all, with an interval of 95 % from a bootstrap over the clips of each
+    category. Thresholds are those of the simulated bird at a distance, half of whose calls exceed them, as written or
+    as released; and quantiles of the detection function over all of these clips. A clip that is shorter than a second
+    without its padding is left out.
     """
     import pandas as pd
 
     birds = _thresholds_of_birds(jobs)
-    tables = []
+    protocols = PROTOCOLS | {"own": OWN}
+    tables = {}
     for kept in (False, True):
         dataset = Esc50(esc50.folder, padded=kept)
         names = [name for name in dataset.recordings if _length(Esc50(esc50.folder), name) >= SHORTEST]
-        functions = recording_functions(dataset, PROTOCOLS | {"own": OWN}, names, jobs=jobs).values()
+        functions = recording_functions(dataset, protocols, names, jobs=jobs).values()
         categories = np.array([Esc50.category(name) for name in names])
-        counts: dict[tuple[str, str], Array] = {}
         for detector in DETECTORS:
-            for (label, distance), thresholds in birds.items():
+            own = [each["own"][detector] for each in functions]
+            limits = {
+                f"own {100 * share:g} %": ("own", float(limit))
+                for share, limit in zip(QUANTILES, np.quantile(np.concatenate(own), QUANTILES), strict=True)
+            }
+            for threshold, (label, limit) in (birds[detector] | limits).items():
                 values = [each[label][detector] for each in functions]
-                name = f"bird at {distance:g} m, {label}"
-                counts[detector, name] = _alarms(values, thresholds[detector], PROTOCOLS[label])
-            values = [each["own"][detector] for each in functions]
-            for share, threshold in zip(QUANTILES, np.quantile(np.concatenate(values), QUANTILES), strict=True):
-                counts[detector, f"own {100 * share:g} %"] = _alarms(values, threshold, OWN)
-        for (detector, threshold), of_clips in counts.items():
-            shares = _shares(of_clips, categories, np.random.default_rng(SEED))
-            tables.append(shares.assign(detector=detector, threshold=threshold, kept=kept))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["kept", "threshold", "detector", *table.columns.drop(["kept", "threshold", "detector"])]]
+                alarms = alarms_in_each(values, [limit], count=protocols[label].count)[0]
+                shares = _shares(alarms, categories, np.random.default_rng(SEED))
+                tables[kept, threshold, detector] = shares
+    names = ["kept", "threshold", "detector"]
+    return pd.concat(tables, names=names).reset_index(names).reset_index(drop=True)
 
 
 def _length(dataset: DataSet, name: str) -> float:
@@ -94,21 +79,14 @@ def _length(dataset: DataSet, name: str) -> float:
     return np.asarray(sound.source).size / (sound.sr or 1)
 
 
-def _thresholds_of_birds(jobs: int) -> dict[tuple[str, float], dict[str, float]]:
-    """Threshold of each detector at half recall of all birds together, by protocol and distance."""
+def _thresholds_of_birds(jobs: int) -> dict[str, dict[str, tuple[str, float]]]:
+    """For each detector, protocol and threshold at half recall of all birds together, by their name in the table."""
     values = clip_values(BIRDS, PROTOCOLS, jobs=jobs).assign(group="all birds")
-    found: dict[tuple[str, float], dict[str, float]] = {}
+    found: dict[str, dict[str, tuple[str, float]]] = {detector: {} for detector in DETECTORS}
     for label, protocol in PROTOCOLS.items():
-        table = calibrate(values[values["protocol"] == label], lower=protocol.lower_median)
-        for distance, rows in table.groupby("distance")[["detector", "threshold"]]:
-            found[label, float(str(distance))] = dict(zip(rows["detector"], rows["threshold"], strict=True))
+        for row in calibrate(values[values["protocol"] == label], lower=protocol.lower_median).to_dict("records"):
+            found[row["detector"]][f"bird at {row['distance']:g} m, {label}"] = label, row["threshold"]
     return found
-
-
-def _alarms(recordings: Sequence[npt.ArrayLike], threshold: float, protocol: Protocol) -> Array:
-    """Number of false alarms in each recording."""
-    counts = [count_exceedances([{"": values}], {"": [threshold]}, count=protocol.count) for values in recordings]
-    return np.array([each.alarms[""][0] for each in counts], dtype=float)
 
 
 def _shares(alarms: Array, categories: npt.NDArray[np.str_], rng: np.random.Generator) -> "pd.DataFrame":

@@ -1,10 +1,10 @@
-"""How far a call is found: what the way takes, what raises false alarms, and the level that half of the calls need.
+"""How far a call is detected: transmission loss, false alarms, and the level at which half of the calls are found.
 
 A detection range is the distance at which half of the calls exceed the threshold for a chosen rate of false alarms.
-Three facts make it cheap to compute for any weather, bird and night. A gain changes no detection function, so that
-only the difference between the levels of call and noise counts. A call that fills an octave or less keeps the shape of
-its spectrum, so that all that the way does to it is one loss. And the alarms of noises that come at different times add
-up, so that each can be counted by itself.
+Three facts make it cheap to compute for any weather, bird and night. A gain changes no detection function, so only the
+difference between the levels of call and noise counts. A call that fills an octave or less keeps the shape of its
+spectrum, so the path changes its level alone. The alarms of noises that come at different times add up, so each noise
+can be counted by itself.
 """
 
 import functools
@@ -22,7 +22,7 @@ __all__ = ["RecallCurve", "fit_recall", "mixed_rate", "path_length", "path_loss"
 
 
 class RecallCurve(NamedTuple):
-    """Share of the calls that are found, against the level at which they arrive: a logistic curve."""
+    """Share of the calls that are found, against the received level: a logistic curve."""
 
     half: float
     """Level at which half of the calls are found, in dB."""
@@ -49,8 +49,8 @@ def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
     Returns
     -------
     RecallCurve
-        :math:`L_{50}` and :math:`k`. Where a level parts found from missed calls without exception, every small k is
-        as likely as any other.
+        :math:`L_{50}` and :math:`k`. Where a level separates found from missed calls without exception, every small k
+        is as likely as any other.
     """
     x = as_real_floats("levels", levels).astype(np.float64)
     found = np.asarray(detected, dtype=bool)
@@ -79,7 +79,7 @@ def fit_recall(levels: npt.ArrayLike, detected: npt.ArrayLike) -> RecallCurve:
 
 FloatArray = npt.NDArray[np.float64]
 
-# Distances between which `path_length` looks, in metres, each some 0.5 % farther than the one before.
+# Distances between which `path_length` looks, in meters, each some 0.5 % farther than the one before.
 DISTANCES = np.geomspace(1, 5000, 1701)
 
 
@@ -91,16 +91,16 @@ def path_loss(
     temperature: float = 20.0,
     humidity: float = 70.0,
 ) -> FloatArray:
-    """Level that a sound of one frequency loses between one metre and a distance: spreading, air and foliage.
+    """Transmission loss of one frequency between one meter and a distance: spreading, air and foliage.
 
     Parameters
     ----------
     distance : array_like
-        In metres, at least 1.
+        In meters, at least 1.
     frequency : float
-        In hertz; the centre of a call that fills an octave or less.
+        In hertz; the center of a call that fills an octave or less.
     foliage : float
-        Share of the way that leads through dense foliage, in [0, 1].
+        Share of the path through dense foliage, in [0, 1].
     temperature, humidity : float
         Weather, as for `acoustics.atmospheric_absorption`.
 
@@ -112,41 +112,41 @@ def path_loss(
     check_range("foliage", foliage, 0, 1)
     d = as_real_floats("distance", distance).astype(np.float64)
     if not (np.isfinite(d) & (d >= 1)).all():
-        raise ValueError("distance must be finite and at least 1, in metres")
+        raise ValueError("distance must be finite and at least 1, in meters")
     air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity) * (d - 1)
     # One path at a time, as the standard's table has it.
     leaves = np.array([float(foliage_loss(frequency, path=foliage * each)) for each in d.ravel()])
     return spreading_loss(d) + air + leaves.reshape(d.shape)
 
 
-def path_length(loss: npt.ArrayLike, frequency: float, **way: Any) -> FloatArray:
-    """Distance at which a sound has lost so much: the inverse of `path_loss`.
+def path_length(loss: npt.ArrayLike, frequency: float, **path: Any) -> FloatArray:
+    """Distance of a given transmission loss: the inverse of `path_loss`.
 
     Parameters
     ----------
     loss : array_like
-        Loss in dB between one metre and the distance.
+        Loss in dB between one meter and the distance.
     frequency : float
         In hertz.
-    **way
+    **path
         Foliage and weather, as for `path_loss`.
 
     Returns
     -------
     ndarray
-        Distance in metres, in the shape of `loss`, between 1 for no loss at all, or less, and 5000.
+        Distance in meters, in the shape of `loss`, from 1, for no loss, to 5000.
 
     Notes
     -----
     Where foliage begins, the loss jumps; of distances with the same loss, the nearest is taken.
     """
-    return np.interp(as_real_floats("loss", loss), _losses(frequency, **way), DISTANCES)
+    return np.interp(as_real_floats("loss", loss), _losses(frequency, **path), DISTANCES)
 
 
 @functools.lru_cache(maxsize=64)
-def _losses(frequency: float, **way: float) -> FloatArray:
+def _losses(frequency: float, **path: float) -> FloatArray:
     """Loss at each of `DISTANCES`, which never falls."""
-    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **way))
+    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **path))
 
 
 def mixed_rate(
@@ -167,7 +167,7 @@ def mixed_rate(
         there together with the steady one.
     shares : mapping of str to float
         For each noise but the steady one, the share of time in which it is there; for single events, their rate
-        relative to that in the scenes.
+        relative to the scenes'.
     steady : str
         Name of the noise that is always there.
     rng : numpy.random.Generator, optional
@@ -207,7 +207,7 @@ def threshold_at_rate(rate: float, rates: npt.ArrayLike, thresholds: npt.ArrayLi
     Returns
     -------
     float
-        On a straight line between the logarithms of neighbouring rates; a threshold without any false alarm, if that
+        On a straight line between the logarithms of neighboring rates; a threshold without any false alarm, if that
         is the first one below the chosen rate.
     """
     check_range("rate", rate, 0, open_low=True)
@@ -219,8 +219,8 @@ def threshold_at_rate(rate: float, rates: npt.ArrayLike, thresholds: npt.ArrayLi
     last = int(np.flatnonzero(y >= rate)[-1])
     if last == len(x) - 1 or y[last + 1] == 0:
         return float(x[min(last + 1, len(x) - 1)])
-    way = np.log(y[last] / rate) / np.log(y[last] / y[last + 1])
-    return float(x[last] + way * (x[last + 1] - x[last]))
+    share = np.log(y[last] / rate) / np.log(y[last] / y[last + 1])
+    return float(x[last] + share * (x[last + 1] - x[last]))
 
 
 def recall_curves(

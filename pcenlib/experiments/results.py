@@ -1,7 +1,7 @@
 """Results on real sound: stored for readers without the recordings, computed again for those with them.
 
-A result is of the files it was computed from. Its provenance has, for each data set, the number of files that were
-there and a hash of their names and sizes: where it is the same, a result computed again must be the same too.
+The provenance of a result has, for each data set, the number of its files and a hash of their names and sizes. Where
+the files are the same, a result computed again must be the same too.
 """
 
 import hashlib
@@ -103,8 +103,7 @@ def result(name: str, home: str | PathLike[str] | None = None, *, folder: Path =
     old = load(name, definition=experiment.definition, folder=folder)
     both = Result(old, compute(name, home))
     if both.computed is not None and both.same_files:
-        new = both.computed.table
-        check_same(name, old.table, new, keys=experiment.keys, tolerances=experiment.tolerances)
+        check_same(name, old.table, both.computed.table, keys=experiment.keys, tolerances=experiment.tolerances)
     return both
 
 
@@ -113,10 +112,8 @@ def compute(name: str, home: str | PathLike[str] | None = None) -> Stored | None
 
     Parameters
     ----------
-    name : str
-        A key of `EXPERIMENTS`.
-    home : path, optional
-        The data home, as for `data_home`.
+    name, home
+        As for `result`.
 
     Returns
     -------
@@ -124,12 +121,10 @@ def compute(name: str, home: str | PathLike[str] | None = None) -> Stored | None
         The table and its provenance; None if one of the data sets that it needs is not there.
     """
     experiment = _experiment(name)
-    needed = {each: find(each, home) for each in experiment.sets}
-    sets = {each: found for each, found in needed.items() if found is not None}
-    if len(sets) < len(needed):
+    looked_for = {each: find(each, home) for each in (*experiment.sets, *experiment.further)}
+    sets = {each: found for each, found in looked_for.items() if found is not None}
+    if not set(experiment.sets) <= set(sets):
         return None
-    further = {each: find(each, home) for each in experiment.further}
-    sets |= {each: found for each, found in further.items() if found is not None}
     table = experiment.run(*sets.values())
     return Stored(table, {"sets": {each: _files(found) for each, found in sets.items()}})
 
@@ -142,25 +137,17 @@ def _files(dataset: RealSet) -> dict[str, Any]:
 
 
 def store(name: str, home: str | PathLike[str] | None = None, *, folder: Path = FOLDER) -> Path:
-    """Run an experiment and store its result.
+    """Run an experiment and store its result; FileNotFoundError if a data set is not there.
 
     Parameters
     ----------
-    name : str
-        A key of `EXPERIMENTS`.
-    home : path, optional
-        The data home, as for `data_home`.
-    folder : Path
-        Where to.
+    name, home, folder
+        As for `result`.
 
     Returns
     -------
     Path
         The file.
-
-    Notes
-    -----
-    FileNotFoundError if a data set is not there.
     """
     experiment = _experiment(name)
     computed = compute(name, home)

@@ -1,13 +1,13 @@
 """Up-calls of the right whale challenge, against noise of their own sea and against ships of another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import count_exceedances, threshold_at_recall
+from pcenlib.core.evaluation import threshold_at_recall
 from pcenlib.core.novelty import over_background
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
@@ -15,23 +15,21 @@ from pcenlib.core.streaming import MAX_POOLED_PCEN
 from pcenlib.datasets.interface import Clip, Reflected, Sound
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
+from pcenlib.experiments.intervals import (
+    N_RESAMPLES,
+    alarms_in_each,
+    area_under_curve,
+    interval,
+    resample_weights,
+    resampled,
+)
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "BEFORE",
-    "EXPERIMENTS",
-    "PROTOCOLS",
-    "CallsAndNoise",
-    "band_name",
-    "loudest_moments",
-    "noise_that_defeats",
-    "right_whales_and_ships",
-]
+__all__ = ["BEFORE", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise"]
 
 
 Array = npt.NDArray[np.float64]
@@ -41,18 +39,7 @@ ALL = "all"  # signal-to-noise ratios
 
 
 def band_name(setting: Setting) -> str:
-    """Lowest and highest band of a setting, as text.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-
-    Returns
-    -------
-    str
-        As in *8-1000 Hz*.
-    """
+    """Lowest and highest band of a setting, as in *8-1000 Hz*."""
     return f"{setting.fmin:.0f}-{setting.fmax:.0f} Hz"
 
 
@@ -73,12 +60,12 @@ BEFORE: Mapping[str, Mapping[str, Any]] = {
     "nothing, 0.5 s left out": {"skip_clip": round(0.5 / RIGHT_WHALE.hop)},
     "itself": {"borders": "tiled"},
 }
-"""What may come before a clip of which nobody kept that, and what it changes in a protocol."""
+"""What may come before a clip whose past nobody kept, and what that changes in a protocol."""
 
 
 @dataclass(frozen=True)
 class CallsAndNoise:
-    """All clips of the challenge as clips: the group of one is "call" or "noise", and a noise has no distance.
+    """All clips of the challenge, in the groups "call" and "noise"; a noise has no distance.
 
     Parameters
     ----------
@@ -114,24 +101,12 @@ class CallsAndNoise:
 
 
 def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
-    """Up-calls against noise clips of the same sea, and against ships.
+    """Up-calls of `RightWhaleChallenge` against noise clips of the same sea, and against the ships of `DeepShip`.
 
-    Parameters
-    ----------
-    challenge : RealSet
-        `RightWhaleChallenge`: up-calls by received SNR, and noise clips.
-    ships : RealSet
-        `DeepShip`.
-    jobs : int
-        Worker processes.
-
-    Returns
-    -------
-    DataFrame
-        For each `detector`, `s` (of PCEN alone), `bands`, what comes `before` a clip, and `snr` ("all", or the centre
-        of a bin): the number of calls; the `area` under the curve of calls against noise clips, by their maxima; the
-        `threshold` at half recall; the share of noise clips above it; in ships, the number of false alarms, their
-        duration and the MTBFA. Intervals of 95 % come from resampling clips and ships.
+    For each `detector`, `s` (of PCEN alone), `bands`, what comes `before` a clip, and `snr` ("all", or the center of a
+    bin): the number of calls; the `area` under the curve of calls against noise clips, by their maxima; the `threshold`
+    at half recall; the share of noise clips above it; in ships, the number of false alarms, their duration and the
+    MTBFA. Intervals of 95 % come from resampling clips and ships.
     """
     import pandas as pd
 
@@ -153,7 +128,7 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
         for snr in (ALL, *bins):
             samples = resampled(calls["value"] if snr == ALL else calls.loc[calls["distance"] == snr, "value"], rng)
             thresholds = np.array([threshold_at_recall(sample) for sample in samples])
-            alarms = (weights * _peaks(of_ships, thresholds)).sum(axis=1)
+            alarms = (weights * alarms_in_each(of_ships, thresholds, count="peaks")).sum(axis=1)
             with np.errstate(divide="ignore"):
                 times = weights @ durations / alarms
             rows.append(
@@ -187,27 +162,13 @@ def _maxima(dataset: CallsAndNoise, jobs: int) -> "pd.DataFrame":
     return pd.concat(tables, ignore_index=True).rename(columns={"protocol": "label"})
 
 
-def _peaks(recordings: Sequence[npt.ArrayLike], thresholds: Array) -> npt.NDArray[np.int64]:
-    """Peaks above each threshold in each recording, shape (threshold, recording)."""
-    counts = [count_exceedances([{"": values}], {"": thresholds}, count="peaks") for values in recordings]
-    return np.array([each.alarms[""] for each in counts]).T
-
-
 def loudest_moments(challenge: RealSet) -> "pd.DataFrame":
-    """What is there where max-pooled PCEN has its maximum, in each clip of the challenge.
+    """What is there where max-pooled PCEN has its maximum, in each clip of `RightWhaleChallenge`.
 
-    Parameters
-    ----------
-    challenge : RealSet
-        `RightWhaleChallenge`.
-
-    Returns
-    -------
-    DataFrame
-        For each `clip`, its `group` ("call" or "noise"), the `bands` that were looked at, and at the maximum of E/M at
-        s = 0.33: the `rise` 20 log10 (E/M) in dB, `time` in seconds, `frequency` in hertz, `spread`, the share of these
-        bands in which E is more than twice M at that moment, and `lasting`, for how many seconds around it the band
-        stays less than 6 dB below its magnitude then.
+    For each `clip`, its `group` ("call" or "noise"), the `bands`, and at the maximum of E/M at s = 0.33: the `rise`
+    20 log10 (E/M) in dB, `time` in seconds, `frequency` in hertz, `spread`, the share of these bands in which E is more
+    than twice M at that time, and `lasting`, how many seconds around it the band stays less than 6 dB below its
+    magnitude at that time.
     """
     import pandas as pd
 
@@ -247,23 +208,11 @@ def _run_around(within: npt.NDArray[np.bool_], place: int) -> int:
     return int(last - first - 1)
 
 
-def noise_that_defeats(challenge: RealSet, *, n: int = 12, tenth: float = 0.1) -> "pd.DataFrame":
+def noise_that_defeats(challenge: RealSet, *, n: int = 12) -> "pd.DataFrame":
     """Summary of `loudest_moments`: quartiles of calls, of noise and of its upper tenth; and the n strongest noises.
 
-    Parameters
-    ----------
-    challenge : RealSet
-        `RightWhaleChallenge`.
-    n : int
-        How many noise clips to name.
-    tenth : float
-        Share of the noise clips that are the strongest.
-
-    Returns
-    -------
-    DataFrame
-        Columns `bands`, `what` (a group, or the name of a clip), `share` (quantile, or missing), the columns of
-        `loudest_moments` after its `bands`, and `broadband`, the share of clips whose spread is more than a half.
+    Columns `bands`, `what` (a group, or the name of a clip), `share` (quantile, or missing), the columns of
+    `loudest_moments` after its `bands`, and `broadband`, the share of clips whose spread is more than a half.
     """
     import pandas as pd
 
@@ -272,7 +221,7 @@ def noise_that_defeats(challenge: RealSet, *, n: int = 12, tenth: float = 0.1) -
     rows = []
     for bands, table in moments.groupby("bands", sort=False):
         noise = table[table["group"] == "noise"].sort_values("rise", ascending=False)
-        top = noise.head(max(1, round(tenth * len(noise))))
+        top = noise.head(max(1, round(0.1 * len(noise))))
         groups = {"calls": table[table["group"] == "call"], "noise": noise, "upper tenth of noise": top}
         for what, group in groups.items():
             broad = float((group["spread"] > 0.5).mean())

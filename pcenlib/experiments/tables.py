@@ -97,7 +97,7 @@ def calibrate(positives: "pd.DataFrame", *, recall: float = 0.5, lower: bool = F
 
 
 def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]:
-    """Thresholds of a table of `calibrate`, as `count_exceedances` takes them and in the table's order.
+    """Thresholds of a table of `calibrate`, in its order, as `count_exceedances` takes them.
 
     Parameters
     ----------
@@ -110,9 +110,8 @@ def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]
         The thresholds of each detector.
     """
     check_columns("thresholds", thresholds, ["detector", "threshold"])
-    return {
-        str(detector): group.tolist() for detector, group in thresholds.groupby("detector", observed=True)["threshold"]
-    }
+    by_detector = thresholds.groupby("detector", observed=True)["threshold"]
+    return {str(detector): values.tolist() for detector, values in by_detector}
 
 
 def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confidence: float = 0.95) -> "pd.DataFrame":
@@ -127,7 +126,7 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
     hop : float
         Time between two frames, in seconds.
     confidence : float
-        Probability that the interval from `mtbfa_low` to `mtbfa_high` covers the true mean time.
+        Of the interval from `mtbfa_low` to `mtbfa_high`, as for `poisson_interval`.
 
     Returns
     -------
@@ -136,9 +135,6 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
         `mtbfa_high`, in seconds. Without a false alarm, `mtbfa` and `mtbfa_high` are ``inf``; `readable` says then
         "more than the duration".
 
-    Notes
-    -----
-    The interval is that of `poisson_interval`.
     """
     check_columns("thresholds", thresholds, [*KEYS, "threshold"])
     check_range("hop", hop, 0, open_low=True)
@@ -256,8 +252,8 @@ def mtbfa_ratio(table: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over:
 
     Notes
     -----
-    Both detectors listened to the same recordings, so that the ratio of times is that of the numbers of false alarms,
-    the other way round.
+    Both detectors listened to the same recordings, so the ratio of their times is the inverse ratio of their false
+    alarms.
     """
     _check_detectors(table, [detector, over], [*KEYS, "false_alarms"])
     keys = [name for name in table.columns if name not in {"detector", *MEASURED}]
@@ -341,13 +337,9 @@ def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float
     Returns
     -------
     float
-        Where the curve first falls to the level, on a straight line between the logarithms of neighbouring times;
-        the nearer of two neighbours if there is no false alarm at it. 0 if the curve starts below the level, ``inf``
+        Where the curve first falls to the level, on a straight line between the logarithms of neighboring times;
+        the nearer of two neighbors if there is no false alarm at it. 0 if the curve starts below the level, ``inf``
         if it never falls to it.
-
-    Notes
-    -----
-    A curve may rise again by chance; what comes after the first crossing does not count.
 
     Examples
     --------
@@ -385,11 +377,11 @@ def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, ove
     Returns
     -------
     float
-        As of `detection_range`; missing if `over` raised no false alarm there, so that there is nothing to compare to.
+        As of `detection_range`; missing if `over` raised no false alarm there, because there is nothing to compare to.
 
     Notes
     -----
-    The paper finds 300 m for PCEN, and averaged flux at 30 m.
+    In the paper, PCEN at 300 m does as well as averaged flux at 30 m.
     """
     _check_detectors(medians, [detector, over], ["distance", "detector", "mtbfa"])
     times = medians.pivot(index="distance", columns="detector", values="mtbfa")

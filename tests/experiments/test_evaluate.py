@@ -281,7 +281,7 @@ def test_frames_that_are_skipped_do_not_count():
 def test_values_and_times_of_clips_by_hand(protocol, lead):
     dataset = Tones(lead=lead)
     found = clip_values(dataset, {"it": protocol}, jobs=1)
-    assert list(found.columns) == ["protocol", "clip", "distance", "group", "detector", "value", "time"]
+    assert list(found.columns) == ["clip", "distance", "group", "protocol", "detector", "value", "time"]
     assert list(found["clip"]) == [clip.name for clip in dataset.clips for _ in DETECTORS]
     begin = dataset.clip_duration if protocol.borders == "tiled" else lead
     for row in found.itertuples():

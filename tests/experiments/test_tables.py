@@ -1,4 +1,4 @@
-"""What chapters make of an experiment's table: ratios of detectors and of protocols, detection ranges."""
+"""Tables of experiments by hand, ratios of detectors and of protocols, detection ranges."""
 
 import itertools
 import math
@@ -34,6 +34,149 @@ def experiment(alarms, **columns):
     thresholds = pd.DataFrame(rows, columns=["distance", "group", "detector", "threshold"])
     counts = Counts(1000, {detector: [near, far] for detector, near, far in zip(DETECTORS, *alarms, strict=True)})
     return mtbfa_table(thresholds, counts, hop=0.5).assign(**columns)
+
+
+# Thresholds, times and medians
+
+
+def positives():
+    rows = itertools.product([30, 300], ["a", "b"], ["flux", "pcen"], [1, 2, 3])
+    table = pd.DataFrame(rows, columns=["distance", "group", "detector", "value"])
+    table["value"] *= table["detector"].map({"flux": 1, "pcen": 10}) * table["group"].map({"a": 1, "b": 2})
+    return in_order(table)[::-1]
+
+
+def test_thresholds_for_each_distance_group_and_detector():
+    table = calibrate(positives())
+    assert list(table.columns) == ["distance", "group", "detector", "threshold"]
+    assert table["threshold"].tolist() == [2, 20, 4, 40] * 2
+    assert table["distance"].tolist() == [30] * 4 + [300] * 4
+    assert calibrate(positives(), recall=1)["threshold"].tolist() == [1, 10, 2, 20] * 2
+    assert calibrate(positives()[positives()["value"] != 2], lower=True)["threshold"].tolist()[0] == 1
+    assert thresholds_by_detector(table) == {"flux": [2, 4, 2, 4], "pcen": [20, 40, 20, 40]}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_mtbfa_table_by_hand(order):
+    thresholds = calibrate(positives()).iloc[:4][::order]
+    blocks = [{"flux": [3, 3, 5, 5], "pcen": [0, 21, 0, 21]}]
+    counts = count_exceedances(blocks, thresholds_by_detector(thresholds))
+    table = mtbfa_table(thresholds, counts, hop=0.5)
+    assert list(table.columns) == [
+        *("distance", "group", "detector", "threshold"),
+        *("false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"),
+    ]
+    table = table[::order]
+    assert table["false_alarms"].tolist() == [4, 2, 2, 0]
+    assert table["duration"].tolist() == [2.0] * 4
+    assert table["mtbfa"].tolist() == [0.5, 1, 1, math.inf]
+    assert table["mtbfa_low"].tolist() == pytest.approx([2 / 10.242, 2 / 7.225, 2 / 7.225, 2 / 3.689], rel=1e-3)
+    assert table["mtbfa_high"].tolist() == pytest.approx([2 / 1.090, 2 / 0.2422, 2 / 0.2422, math.inf], rel=1e-3)
+
+
+def test_duration_is_that_of_all_frames():
+    thresholds = calibrate(positives())
+    blocks = [{"flux": np.zeros(7), "pcen": np.zeros(7)}, {"flux": np.zeros(5), "pcen": np.zeros(5)}]
+    recording = count_exceedances(blocks, thresholds_by_detector(thresholds))
+    table = mtbfa_table(thresholds, merge_counts([recording] * 3), hop=0.064)
+    assert table["duration"].unique() == pytest.approx([36 * 0.064])
+
+
+def groups(*times):
+    rows = [(30, name, "flux", 100.0, time) for name, time in zip("abcdefgh", times, strict=False)]
+    return pd.DataFrame(rows, columns=["distance", "group", "detector", "duration", "mtbfa"])
+
+
+@pytest.mark.parametrize(
+    ("times", "low", "median", "high"),
+    [
+        ([3, 1, 2, 5, 4], 2, 3, 4),
+        ([7], 7, 7, 7),
+        ([7, 7, 7, 7], 7, 7, 7),
+        ([1, 2, 3, 4], 1, 2, 3),
+        ([3, math.inf, 2, 1, math.inf], 2, 3, math.inf),
+        ([3, math.inf, 2, math.inf, math.inf], 3, math.inf, math.inf),
+        ([1, 2, math.inf, math.inf], 1, 2, math.inf),  # never halfway to infinity
+        ([math.inf] * 5, math.inf, math.inf, math.inf),
+    ],
+)
+def test_quartiles_over_groups_by_hand(times, low, median, high):
+    (row,) = over_groups(groups(*times)).to_dict("records")
+    assert row == {
+        **{"distance": 30, "detector": "flux", "n_groups": len(times), "n_censored": times.count(math.inf)},
+        **{"duration": 100, "mtbfa": median, "mtbfa_low": low, "mtbfa_high": high},
+    }
+
+
+def test_quartiles_of_five_groups_are_numpys():
+    times = np.random.default_rng(0).exponential(size=(20, 5))
+    table = over_groups(pd.concat([groups(*row).assign(distance=i) for i, row in enumerate(times)]))
+    expected = np.quantile(times, [0.25, 0.5, 0.75], axis=1).T
+    assert table[["mtbfa_low", "mtbfa", "mtbfa_high"]].to_numpy().tolist() == expected.tolist()
+
+
+def test_groups_of_each_distance_and_detector_are_kept_apart():
+    thresholds = calibrate(positives())
+    counts = count_exceedances([{"flux": [3, 5], "pcen": [30, 0]}], thresholds_by_detector(thresholds))
+    table = over_groups(mtbfa_table(thresholds, counts, hop=1))
+    assert table[["distance", "detector"]].to_numpy().tolist() == [
+        [30, "flux"],
+        [30, "pcen"],
+        [300, "flux"],
+        [300, "pcen"],
+    ]
+    assert table["mtbfa_high"].tolist() == [2, math.inf] * 2
+    assert table["n_censored"].tolist() == [0, 1] * 2
+
+
+def test_groups_are_pooled_over_what_is_not_named():
+    first, second = groups(1, 2, 3), groups(4, 5)
+    table = pd.concat([first.assign(protocol="b", seed=1), second.assign(protocol="b", seed=2)])
+    table = pd.concat([table, first.assign(protocol="a", seed=1)])
+    pooled = over_groups(table, by=["protocol"])
+    assert pooled[["protocol", "n_groups", "mtbfa"]].to_numpy().tolist() == [["a", 3, 2], ["b", 5, 3]]
+    by_seed = over_groups(table, by=["protocol", "seed"])
+    assert by_seed["mtbfa"].tolist() == [2, 2, 4]
+    with pytest.raises(ValueError, match="night is missing"):
+        over_groups(table, by=["night"])
+
+
+def test_medians_in_words_in_rows_and_columns():
+    table = pd.concat([groups(1, 2, 3).assign(protocol="b"), groups(math.inf, math.inf).assign(protocol="a")])
+    wide = medians_in_words(table, columns=["protocol", "detector"])
+    assert wide.index.tolist() == [30]
+    assert wide.to_dict("records") == [{("a", "flux"): "> 1.7 min", ("b", "flux"): "2.0 s"}]
+    long = medians_in_words(table, index=["protocol", "distance"])
+    assert long["flux"].to_dict() == {("a", 30): "> 1.7 min", ("b", 30): "2.0 s"}
+
+
+def test_a_censored_time_is_never_shown_as_a_number():
+    thresholds = calibrate(positives())
+    counts = count_exceedances([{"flux": [0, 0], "pcen": [30, 0]}], thresholds_by_detector(thresholds))
+    table = mtbfa_table(thresholds, counts, hop=60)
+    shown = readable(table)
+    assert shown["mtbfa"].tolist() == ["> 2.0 min", "2.0 min", "> 2.0 min", "> 2.0 min"] * 2
+    assert shown["duration"].tolist() == ["2.0 min"] * 8
+    assert shown["mtbfa_low"][0] == "33 s"
+    assert "inf" not in shown.to_string()
+    assert "inf" not in readable(over_groups(table)).to_string()
+
+
+def test_bad_tables_are_refused():
+    with pytest.raises(ValueError, match=r"^positives must have the columns .*: value is missing"):
+        calibrate(positives().drop(columns="value"))
+    with pytest.raises(ValueError, match=r"^positives must have at least one row"):
+        calibrate(positives()[:0])
+    with pytest.raises(ValueError, match=r"^positives must .* no value missing"):
+        calibrate(positives().assign(group=[None, *"a" * 23]))
+    with pytest.raises(ValueError, match=r"^recall must"):
+        calibrate(positives(), recall=50)
+    with pytest.raises(ValueError, match=r"^hop must"):
+        mtbfa_table(calibrate(positives()), Counts(1, {"flux": [1] * 4, "pcen": [1] * 4}), hop=0)
+    with pytest.raises(ValueError, match=r"^table must have the columns .*: duration, mtbfa is missing"):
+        over_groups(calibrate(positives()))
+    with pytest.raises(ValueError, match=r"^counts must be of the table's thresholds"):
+        mtbfa_table(calibrate(positives()), Counts(1, {"flux": [1]}), hop=1)
 
 
 # Ratios
@@ -217,151 +360,3 @@ def test_equal_range_is_that_of_the_others_nearest_time(flux, distance):
     places = zip((30.0, 60.0, 90.0), (1000, 100, 1), (flux, 0.1, 0.1), strict=True)
     table = pd.concat([medians(pcen, other).assign(distance=d) for d, pcen, other in places])
     assert equal_range(table) == pytest.approx(distance, nan_ok=True)
-
-
-# From calls and counts to tables
-
-
-def positives():
-    rows = itertools.product([30, 300], ["a", "b"], ["flux", "pcen"], [1, 2, 3])
-    table = pd.DataFrame(rows, columns=["distance", "group", "detector", "value"])
-    table["value"] *= table["detector"].map({"flux": 1, "pcen": 10}) * table["group"].map({"a": 1, "b": 2})
-    return in_order(table)[::-1]
-
-
-@pytest.mark.parametrize(("lower", "threshold"), [(False, 2.5), (True, 2)])
-def test_the_lower_of_two_thresholds_may_be_taken(lower, threshold):
-    calls = pd.DataFrame({"distance": 1.0, "group": "a", "detector": "flux", "value": [4, 1, 3, 2]})
-    assert calibrate(calls, lower=lower)["threshold"].item() == threshold
-
-
-def test_thresholds_for_each_distance_group_and_detector():
-    table = calibrate(positives())
-    assert list(table.columns) == ["distance", "group", "detector", "threshold"]
-    assert table["threshold"].tolist() == [2, 20, 4, 40] * 2
-    assert table["distance"].tolist() == [30] * 4 + [300] * 4
-    assert calibrate(positives(), recall=1)["threshold"].tolist() == [1, 10, 2, 20] * 2
-    assert thresholds_by_detector(table) == {"flux": [2, 4, 2, 4], "pcen": [20, 40, 20, 40]}
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_mtbfa_table_by_hand(order):
-    thresholds = calibrate(positives()).iloc[:4][::order]
-    blocks = [{"flux": [3, 3, 5, 5], "pcen": [0, 21, 0, 21]}]
-    counts = count_exceedances(blocks, thresholds_by_detector(thresholds))
-    table = mtbfa_table(thresholds, counts, hop=0.5)
-    assert list(table.columns) == [
-        *("distance", "group", "detector", "threshold"),
-        *("false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"),
-    ]
-    table = table[::order]
-    assert table["false_alarms"].tolist() == [4, 2, 2, 0]
-    assert table["duration"].tolist() == [2.0] * 4
-    assert table["mtbfa"].tolist() == [0.5, 1, 1, math.inf]
-    assert table["mtbfa_low"].tolist() == pytest.approx([2 / 10.242, 2 / 7.225, 2 / 7.225, 2 / 3.689], rel=1e-3)
-    assert table["mtbfa_high"].tolist() == pytest.approx([2 / 1.090, 2 / 0.2422, 2 / 0.2422, math.inf], rel=1e-3)
-
-
-def test_duration_is_that_of_all_frames():
-    thresholds = calibrate(positives())
-    blocks = [{"flux": np.zeros(7), "pcen": np.zeros(7)}, {"flux": np.zeros(5), "pcen": np.zeros(5)}]
-    recording = count_exceedances(blocks, thresholds_by_detector(thresholds))
-    table = mtbfa_table(thresholds, merge_counts([recording] * 3), hop=0.064)
-    assert table["duration"].unique() == pytest.approx([36 * 0.064])
-
-
-def groups(*times):
-    rows = [(30, name, "flux", 100.0, time) for name, time in zip("abcdefgh", times, strict=False)]
-    return pd.DataFrame(rows, columns=["distance", "group", "detector", "duration", "mtbfa"])
-
-
-@pytest.mark.parametrize(
-    ("times", "low", "median", "high"),
-    [
-        ([3, 1, 2, 5, 4], 2, 3, 4),
-        ([7], 7, 7, 7),
-        ([7, 7, 7, 7], 7, 7, 7),
-        ([1, 2, 3, 4], 1, 2, 3),
-        ([3, math.inf, 2, 1, math.inf], 2, 3, math.inf),
-        ([3, math.inf, 2, math.inf, math.inf], 3, math.inf, math.inf),
-        ([1, 2, math.inf, math.inf], 1, 2, math.inf),  # never halfway to infinity
-        ([math.inf] * 5, math.inf, math.inf, math.inf),
-    ],
-)
-def test_quartiles_over_groups_by_hand(times, low, median, high):
-    (row,) = over_groups(groups(*times)).to_dict("records")
-    assert row == {
-        **{"distance": 30, "detector": "flux", "n_groups": len(times), "n_censored": times.count(math.inf)},
-        **{"duration": 100, "mtbfa": median, "mtbfa_low": low, "mtbfa_high": high},
-    }
-
-
-def test_quartiles_of_five_groups_are_numpys():
-    times = np.random.default_rng(0).exponential(size=(20, 5))
-    table = over_groups(pd.concat([groups(*row).assign(distance=i) for i, row in enumerate(times)]))
-    expected = np.quantile(times, [0.25, 0.5, 0.75], axis=1).T
-    assert table[["mtbfa_low", "mtbfa", "mtbfa_high"]].to_numpy().tolist() == expected.tolist()
-
-
-def test_groups_of_each_distance_and_detector_are_kept_apart():
-    thresholds = calibrate(positives())
-    counts = count_exceedances([{"flux": [3, 5], "pcen": [30, 0]}], thresholds_by_detector(thresholds))
-    table = over_groups(mtbfa_table(thresholds, counts, hop=1))
-    assert table[["distance", "detector"]].to_numpy().tolist() == [
-        [30, "flux"],
-        [30, "pcen"],
-        [300, "flux"],
-        [300, "pcen"],
-    ]
-    assert table["mtbfa_high"].tolist() == [2, math.inf] * 2
-    assert table["n_censored"].tolist() == [0, 1] * 2
-
-
-def test_groups_are_pooled_over_what_is_not_named():
-    first, second = groups(1, 2, 3), groups(4, 5)
-    table = pd.concat([first.assign(protocol="b", seed=1), second.assign(protocol="b", seed=2)])
-    table = pd.concat([table, first.assign(protocol="a", seed=1)])
-    pooled = over_groups(table, by=["protocol"])
-    assert pooled[["protocol", "n_groups", "mtbfa"]].to_numpy().tolist() == [["a", 3, 2], ["b", 5, 3]]
-    by_seed = over_groups(table, by=["protocol", "seed"])
-    assert by_seed["mtbfa"].tolist() == [2, 2, 4]
-    with pytest.raises(ValueError, match="night is missing"):
-        over_groups(table, by=["night"])
-
-
-def test_medians_in_words_in_rows_and_columns():
-    table = pd.concat([groups(1, 2, 3).assign(protocol="b"), groups(math.inf, math.inf).assign(protocol="a")])
-    wide = medians_in_words(table, columns=["protocol", "detector"])
-    assert wide.index.tolist() == [30]
-    assert wide.to_dict("records") == [{("a", "flux"): "> 1.7 min", ("b", "flux"): "2.0 s"}]
-    long = medians_in_words(table, index=["protocol", "distance"])
-    assert long["flux"].to_dict() == {("a", 30): "> 1.7 min", ("b", 30): "2.0 s"}
-
-
-def test_a_censored_time_is_never_shown_as_a_number():
-    thresholds = calibrate(positives())
-    counts = count_exceedances([{"flux": [0, 0], "pcen": [30, 0]}], thresholds_by_detector(thresholds))
-    table = mtbfa_table(thresholds, counts, hop=60)
-    shown = readable(table)
-    assert shown["mtbfa"].tolist() == ["> 2.0 min", "2.0 min", "> 2.0 min", "> 2.0 min"] * 2
-    assert shown["duration"].tolist() == ["2.0 min"] * 8
-    assert shown["mtbfa_low"][0] == "33 s"
-    assert "inf" not in shown.to_string()
-    assert "inf" not in readable(over_groups(table)).to_string()
-
-
-def test_bad_tables_are_refused():
-    with pytest.raises(ValueError, match=r"^positives must have the columns .*: value is missing"):
-        calibrate(positives().drop(columns="value"))
-    with pytest.raises(ValueError, match=r"^positives must have at least one row"):
-        calibrate(positives()[:0])
-    with pytest.raises(ValueError, match=r"^positives must .* no value missing"):
-        calibrate(positives().assign(group=[None, *"a" * 23]))
-    with pytest.raises(ValueError, match=r"^recall must"):
-        calibrate(positives(), recall=50)
-    with pytest.raises(ValueError, match=r"^hop must"):
-        mtbfa_table(calibrate(positives()), Counts(1, {"flux": [1] * 4, "pcen": [1] * 4}), hop=0)
-    with pytest.raises(ValueError, match=r"^table must have the columns .*: duration, mtbfa is missing"):
-        over_groups(calibrate(positives()))
-    with pytest.raises(ValueError, match=r"^counts must be of the table's thresholds"):
-        mtbfa_table(calibrate(positives()), Counts(1, {"flux": [1]}), hop=1)
