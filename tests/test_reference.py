@@ -51,7 +51,10 @@ def test_names_of_others_are_not_ours():
 def test_a_function_used_in_a_chapter_names_the_chapter(tmp_path):
     (tmp_path / "_toc.yml").write_text("- file: index\n- file: notebooks/b\n- file: notebooks/a\n")
     (tmp_path / "notebooks").mkdir()
-    first = toy(("markdown", ["# 2 Toys\n", "text"]), ("code", ["%pip install x\n", "from pcenlib import pcen"]))
+    first = toy(
+        ("markdown", ["# 2 Toys\n", "text"]),
+        ("code", ["if True:\n", "    %pip install x\n", "from pcenlib import pcen"]),
+    )
     second = toy(("markdown", "# 3 `pcen` in prose"), ("code", "print('pcen')"))
     (tmp_path / "notebooks" / "b.ipynb").write_text(json.dumps(first))
     (tmp_path / "notebooks" / "a.ipynb").write_text(json.dumps(second))
