@@ -9,16 +9,17 @@ usage: depends.py > depends.mk
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 
 def code_of(notebook: Path) -> str:
-    """The code cells of a notebook, without IPython's own commands."""
+    """The code cells of a notebook, with IPython's own commands made Python's `pass`."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     lines = [line for cell in cells if cell["cell_type"] == "code" for line in [*cell["source"], "\n"]]
-    return "".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+    return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", "".join(lines), flags=re.MULTILINE)
 
 
 def running(node: ast.AST) -> Iterator[ast.AST]:

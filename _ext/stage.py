@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import reference
 import yaml  # type: ignore[import-untyped]
 
 from pcenlib.book import claims
@@ -74,6 +75,7 @@ def main(executed: Path, target: Path) -> None:
     seconds = {stem: notebook["metadata"]["papermill"]["duration"] for stem, notebook in notebooks.items()}
     (target / "claims.md").write_text(ledger_page(rows, titles), encoding="utf-8")
     (target / "status.md").write_text(status_page(titles, seconds), encoding="utf-8")
+    reference.write(ROOT, target)
     for folder in ("notebooks", "_generated"):
         (target / folder).mkdir()
     repository = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]

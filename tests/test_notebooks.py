@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import depends
 import pytest
 import yaml
 
@@ -20,6 +21,18 @@ PAPERS_EQUATIONS = [
     "eq-taylor",
     "eq-limit",
 ]
+
+# Functions and classes that a chapter may define, because to define them is the lesson.
+DEFINED = {
+    "02-2-max-pooled-spectral-flux": {"largest_contrasts"},  # what is unstable: where a maximum is, and how high
+    "03-2-evaluation-procedure": {"night", "maxima"},  # the stages of the evaluation, built step by step
+    "04-2-log-three-halves": {"expected_flux"},  # the expectation that the chapter has just derived
+    "chirps-clicks-and-tails": {"predicted_rate"},  # the law that counts are compared with
+    "distance-laboratory": {"share_found"},  # a network of recorders, from the curve of one
+    "ship-noise-as-modulation": {"passed"},  # what a window lets through, as the text derives it
+    "tails": {"background_distribution"},  # the integral equation for M, solved in five lines
+    "the-papers-own-data": {"WithoutPast", "clip"},  # a data set of one's own is a class of five lines
+}
 
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
 
@@ -124,3 +137,24 @@ def test_every_parameter_does_something(path):
         checks = {id(node) for call in calls for node in ast.walk(call)}
         used |= {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in checks}
     assert given <= used, f"{sorted(given - used)} must be used in a cell of the chapter"
+
+
+@each_notebook
+def test_no_line_of_code_is_too_long_to_be_seen(path):
+    lines = [line for cell in cells(path, "code") for line in source(cell).splitlines()]
+    assert not [line for line in lines if len(line) > 78]
+
+
+@each_notebook
+def test_functions_are_defined_where_to_define_them_is_the_lesson(path):
+    nodes = ast.walk(ast.parse(depends.code_of(path)))
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert defined <= DEFINED.get(path.stem, set())
+
+
+@each_notebook
+def test_no_variable_hides_what_was_imported(path):
+    nodes = list(ast.walk(ast.parse(depends.code_of(path))))
+    imported = {name for name, _ in depends.imports(nodes, "")}
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert not imported & stored

@@ -6,7 +6,7 @@ __all__ = ["SCALES", "check_run"]
 
 
 SCALES: Mapping[str, int] = {"default": 600, "paper": 9983}
-"""Number of ten-second scenes without a call: 100 minutes of them, or as many as in section 3.3."""
+"""Number of ten-second scenes without a call, 100 minutes of them or as many as in section 3.3."""
 
 
 def check_run(*, seed: object, jobs: object, scale: object = "default") -> None:

@@ -140,7 +140,7 @@ class Setting:
 
     @property
     def period(self) -> float:
-        r"""The time scale T in seconds, at least one hop: contrasts much shorter than T stand out.
+        r"""The time scale T in seconds, at least one hop. Contrasts much shorter than T stand out.
 
         .. math:: T = 2 \pi\,\mathrm{hop}\,\frac{\sqrt{1 - s}}{s}
 
@@ -150,7 +150,7 @@ class Setting:
 
     @property
     def memoryless(self) -> Self:
-        """The same windows and bands with s and power 1: what depends on windows and bands alone is cached by it."""
+        """The same windows and bands with s and power 1. What depends on windows and bands alone is cached by it."""
         return replace(self, s=1.0, power=1)
 
     def with_bands(self, first: int, last: int) -> Self:

@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     rows: npt.NDArray[np.uint64]
     """Samples of each number, (number, 2), modulo the hop."""
     shifts: npt.NDArray[np.uint64]
-    """The same, divided by the hop: a sample of frame t is that of another frame, so many frames later."""
+    """The same, divided by the hop. A sample of frame t is also a sample of another frame, this many frames later."""
     factors: npt.NDArray[np.complexfloating]
     """What the samples are multiplied by, (number, 2); the window included."""
     places: Integers

@@ -21,7 +21,7 @@ class Nighthawk:
 
     The defaults are fitted to the calls in which the nocturnal flight-call recordings of Rhinehart et al. (2022) show
     the pulses clearly: measured alike, by `measurements.measure_call`, simulated calls have the medians and the spreads
-    of the recorded ones. Chapter 3.1 has the table.
+    of the recorded ones.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class UpCall:
     """An up-call of a North Atlantic right whale (*Eubalaena glacialis*).
 
     The defaults are the medians of the calls of the Marinexplore and Cornell challenge (2013), and the spreads of
-    `up_calls` are theirs. Chapter 4.1 has the table.
+    `up_calls` are theirs.
 
     Parameters
     ----------
