@@ -45,6 +45,42 @@ def written(tmp_path, content, name="table.txt"):
     return tmp_path / name
 
 
+EXPECTED = {
+    "raven": """\
+Selection	View	Channel	Begin Time (s)	End Time (s)	Low Freq (Hz)	High Freq (Hz)	Begin Path	File Offset (s)\
+	PCEN Peak Time (s)	PCEN Score	PCEN Contrast (dB)	Recorder Time	Recorder Clock	Annotation
+1	Spectrogram 1	1	1.500000	1.750000	3000.500	4200.250	HERE/night.wav	1.500000\
+	1.510000	3.0000	25.60	2021-01-16T19:17:31.500-04:00	UTC-04:00, from GUANO	PCEN
+2	Spectrogram 1	1	7.123456	7.373456	3000.500	4200.250	HERE/night.wav	7.123456\
+	7.133456	3.0000	25.60	2021-01-16T19:17:31.500-04:00	UTC-04:00, from GUANO	PCEN
+3	Spectrogram 1	1	3601.500000	3601.750000	3000.500	4200.250	"HERE/other, with	tab.wav"	1.500000\
+	3601.510000	3.0000	25.60			PCEN
+""",
+    "audacity": """\
+1.500000	1.750000	PCEN 25.6 dB night.wav
+\\	3000.500000	4200.250000
+7.123456	7.373456	PCEN 25.6 dB night.wav
+\\	3000.500000	4200.250000
+3601.500000	3601.750000	PCEN 25.6 dB other, with	tab.wav
+\\	3000.500000	4200.250000
+""",
+    "csv": """\
+file,file_start,start,end,peak,low,high,score,contrast,time,clock,threshold,min_gap,channel,scale
+night.wav,0.000000,1.500000,1.750000,1.510000,3000.500,4200.250,3.0000,25.60,2021-01-16T19:17:31.500-04:00,\
+"UTC-04:00, from GUANO",2.5,0.06,mean,mel
+night.wav,0.000000,7.123456,7.373456,7.133456,3000.500,4200.250,3.0000,25.60,2021-01-16T19:17:31.500-04:00,\
+"UTC-04:00, from GUANO",2.5,0.06,mean,mel
+"other, with	tab.wav",3600.000000,1.500000,1.750000,1.510000,3000.500,4200.250,3.0000,25.60,,,2.5,0.06,mean,mel
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_byte_of_a_table_is_known(format):
+    parameters = {"threshold": 2.5, "min_gap": 0.06, "channel": "mean", "scale": "mel"}
+    assert FORMATS[format](ROWS, parameters) == EXPECTED[format].replace("HERE", str(Path.cwd()))
+
+
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of the reader, with the newest pandas
 def test_raven_tables_open_in_another_reader(tmp_path):
     path = written(tmp_path, to_raven(ROWS, PARAMETERS))
