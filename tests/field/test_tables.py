@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import crowsetta
@@ -147,19 +146,3 @@ def test_names_with_separators_do_not_break_the_table(format):
         csv.reader(io.StringIO(FORMATS[format](ROWS, PARAMETERS)), delimiter="\t" if format == "raven" else ",")
     )
     assert len({len(line) for line in lines}) == 1
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = written(tmp_path, "before")
-
-    def fail(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space left"):
-        write_whole(path, "after")
-    assert path.read_text() == "before"
-    monkeypatch.undo()
-    write_whole(path, b"bytes")
-    assert path.read_bytes() == b"bytes"
-    assert [one.name for one in tmp_path.iterdir()] == ["table.txt"]
