@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from pcenlib.core.version import __version__
 
 __all__ = ["journal"]
@@ -62,6 +60,8 @@ def journal(
 @contextlib.contextmanager
 def _locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep other processes from a checkpoint; the lock is gone with this process, however it ends."""
+    from filelock import FileLock, Timeout  # here, because workers do not need it
+
     lock = FileLock(f"{os.fspath(path)}.lock", timeout=0)
     try:
         lock.acquire()
