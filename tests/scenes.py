@@ -53,6 +53,11 @@ def picky(x):
     return len(x)
 
 
+def loudest(path):
+    """Largest value of max-pooled PCEN in a recording."""
+    return float(streaming.detection_functions(path, RIGHT_WHALE).max_pooled_pcen.max())
+
+
 if __name__ == "__main__":
     jobs, checkpoint, log, counts = sys.argv[1:]
     outcome = run(

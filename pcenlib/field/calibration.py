@@ -15,8 +15,8 @@ from pcenlib.core.recordings import info
 from pcenlib.core.setting import Setting
 from pcenlib.core.streaming import MAX_POOLED_PCEN, detection_blocks
 from pcenlib.field.events import moving_maximum, settled
-from pcenlib.field.search import Detector
-from pcenlib.field.survey import find_recordings
+from pcenlib.field.search import Search
+from pcenlib.field.survey import find_recordings, split_jobs
 from pcenlib.jobs.run import run
 
 __all__ = ["Calibration", "calibrate_threshold"]
@@ -26,9 +26,6 @@ AnyPath = str | os.PathLike[str]
 
 # Thresholds that calibration chooses from: a step is 0.04 dB of contrast.
 THRESHOLDS = np.arange(140, 6000) * 0.005
-
-
-# Thresholds
 
 
 class Calibration(NamedTuple):
@@ -73,7 +70,7 @@ def calibrate_threshold(
     false_alarms_per_hour : float
         Events an hour that one is ready to look at in vain.
     min_gap, channel
-        As for `Detector`.
+        As for `Search`.
     jobs, progress
         As for `survey`.
 
@@ -87,11 +84,13 @@ def calibrate_threshold(
     that can be told from none: rates below 1/H cannot be calibrated, and are an error.
     """
     check_range("false_alarms_per_hour", false_alarms_per_hour, 0, open_low=True)
-    detector = Detector(setting=setting, threshold=1.0, min_gap=min_gap, channel=channel)
+    search = Search(setting=setting, threshold=1.0, min_gap=min_gap, channel=channel)
+    files = [os.fspath(path) for path in find_recordings(paths)]
+    processes, threads = split_jobs(jobs, len(files))
     outcome = run(
-        functools.partial(_count_quiet, setting=setting, gap=detector.gap_frames, channel=channel),
-        [os.fspath(path) for path in find_recordings(paths)],
-        jobs=jobs,
+        functools.partial(_count_quiet, search=search, threads=threads),
+        files,
+        jobs=processes,
         progress=progress,
     )
     if outcome.failures:
@@ -115,9 +114,10 @@ def calibrate_threshold(
     )
 
 
-def _count_quiet(path: str, *, setting: Setting, gap: int, channel: int | None) -> dict[str, Any]:
+def _count_quiet(path: str, *, search: Search, threads: int) -> dict[str, Any]:
     """Alarms of one recording at every threshold."""
-    values = (block.max_pooled_pcen for block in detection_blocks(path, setting, channel=channel))
-    blocks = ({MAX_POOLED_PCEN: block} for block in moving_maximum(settled(values, s=setting.s), gap))
+    functions = detection_blocks(path, search.setting, channel=search.channel, jobs=threads)
+    values = settled((block.max_pooled_pcen for block in functions), s=search.setting.s)
+    blocks = ({MAX_POOLED_PCEN: block} for block in moving_maximum(values, search.gap_frames))
     counts = count_exceedances(blocks, {MAX_POOLED_PCEN: THRESHOLDS}, count="peaks")
     return {"duration": info(path).duration, "counts": asdict(counts)}

@@ -1,8 +1,8 @@
 """When a recording began, from what its recorder wrote into the file or its name.
 
 In this order, the first that is there is believed: GUANO metadata, the metadata of Wildlife Acoustics, the comment of
-an AudioMoth, the name of the file. A time zone is told or it is not; none is ever guessed. Hence the name of a file,
-which tells no zone, gives a local time, but for the old names of the AudioMoth, which count seconds in UTC.
+an AudioMoth, the name of the file. A time zone is told or it is not; none is ever guessed. The name of a file tells
+no zone, so it gives a local time, except for the old names of the AudioMoth, which count seconds in UTC.
 """
 
 import os
@@ -63,6 +63,9 @@ class Clock:
     def zone(self) -> str:
         """The time zone in words."""
         return "local time, zone not stated" if self.start.tzinfo is None else str(self.start.tzinfo)
+
+    def __str__(self) -> str:
+        return f"{self.zone}, from {self.source}" + (f"; {self.conflict}" if self.conflict else "")
 
     def at(self, seconds: float) -> str:
         """Time so many seconds into the recording, in ISO 8601 with milliseconds; with an offset if there is a zone.

@@ -1,6 +1,6 @@
 """``pcenlib detect``: find events in recordings, and write what was asked for.
 
-What the command needs is imported when it runs, so that ``--help`` is there at once.
+What the command needs is imported when it runs, so ``--help`` appears at once.
 """
 
 import argparse
@@ -13,8 +13,8 @@ DETECT = """\
 Find events in recordings: a threshold on max-pooled per-channel energy normalization.
 
 An event begins where the detector rises above the threshold. It ends where the mean power in the bands of its peak,
-over the next --min-gap seconds, has come back half of the way, in decibels, to what it was before. Files and folders
-of any size are read in constant memory. A run that was interrupted goes on where it was when the same command is given
+over the next --min-gap seconds, has come back halfway, in decibels, to what it was before. Files and folders of any
+size are read in constant memory. A run that was interrupted goes on where it was when the same command is given
 again."""
 
 
@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--threshold", type=float, metavar="VALUE", help="value of max-pooled PCEN that makes an event")
     parser.add_argument(
-        "--false-alarms-per-hour", type=float, metavar="N", help="in place of --threshold, with --calibrate"
+        "--false-alarms-per-hour", type=float, metavar="N", help="instead of --threshold, with --calibrate"
     )
     parser.add_argument(
         "--calibrate", nargs="+", metavar="QUIET", help="recordings, or folders of them, in which nothing calls"
@@ -46,9 +46,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--min-duration", type=float, default=0.0, metavar="SECONDS", help="shorter events are dropped (default: none)"
     )
-    parser.add_argument("--band", type=_band, metavar="LOW-HIGH", help="only bands with centres in this range, in Hz")
+    parser.add_argument("--band", type=_band, metavar="LOW-HIGH", help="only bands with centers in this range, in Hz")
     parser.add_argument("--channel", type=int, metavar="NUMBER", help="channel, from 1 (default: mean of all)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="recordings at a time, or threads for a single one (default: one for each core)",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="default: detections.txt or detections.csv")
     parser.add_argument("--format", choices=["raven", "audacity", "csv"], default="raven", help="default: raven")
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
@@ -84,17 +89,18 @@ def _run(options: argparse.Namespace) -> int:
     _check(options)
     output = options.output or Path("detections.csv" if options.format == "csv" else "detections.txt")
     figures = output.with_name(f"{output.name}.figures")
-    wanted = [output, *([figures] if options.figures is not None else [])]
+    checkpoint = output.with_name(f"{output.name}.unfinished")
     pages = _pages(options, output) if options.report else {}
-    for path in [*wanted, *pages]:
+    wanted = [output, *([figures] if options.figures is not None else []), *pages]
+    # The table is written last. As long as it is missing, figures and pages beside a checkpoint are unfinished too.
+    for path in wanted[:1] if checkpoint.exists() else wanted:
         if path.exists() and not options.overwrite:
             raise FileExistsError(f"{path} is there already: give --overwrite, or another --output")
     if not output.parent.is_dir():
         raise NotADirectoryError(f"there is no folder {output.parent} to write {output.name} into")
 
-    detector = _detector(options)
-    checkpoint = output.with_name(f"{output.name}.unfinished")
-    found = survey(options.paths, detector, jobs=options.jobs, checkpoint=checkpoint, levels=options.report)
+    search = _search(options)
+    found = survey(options.paths, search, jobs=options.jobs, checkpoint=checkpoint, levels=options.report)
     if options.figures is not None or options.report:
         import matplotlib as mpl
 
@@ -102,16 +108,15 @@ def _run(options: argparse.Namespace) -> int:
     if options.figures is not None:
         from pcenlib.field.report import write_figures
 
-        write_figures(found, detector, figures, strongest=options.figures or None)
+        write_figures(found, search, figures, strongest=options.figures or None)
     if options.report:
         from pcenlib.field.report import report
 
         for page, files in pages.items():
-            write_whole(page, report(found, detector, files))
-    write_whole(output, FORMATS[options.format](found.rows, detector.parameters))
+            write_whole(page, report(found, search, files))
+    write_whole(output, FORMATS[options.format](found.events, search.parameters))
     checkpoint.unlink()
-    written = [str(path) for path in [*wanted, *pages]]
-    print(f"{found}\nthreshold {detector.threshold:g}, written to {', '.join(written)}")
+    print(f"{found}\nthreshold {search.threshold:g}, written to {', '.join(map(str, wanted))}")
     return 1 if found.failures else 0
 
 
@@ -129,11 +134,11 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--figures must be a number of events, got {options.figures}")
 
 
-def _detector(options: argparse.Namespace) -> Any:
-    """The detector that the options describe, calibrated if they say so."""
+def _search(options: argparse.Namespace) -> Any:
+    """What the options ask to look for, calibrated if they say so."""
     from pcenlib.core.setting import load_setting
     from pcenlib.field.calibration import calibrate_threshold
-    from pcenlib.field.search import Detector
+    from pcenlib.field.search import Search
 
     setting = load_setting(options.setting)
     if options.band:
@@ -146,7 +151,7 @@ def _detector(options: argparse.Namespace) -> Any:
         )
         print(calibration)
         threshold = calibration.threshold
-    return Detector(threshold=threshold, min_duration=options.min_duration, **shared)
+    return Search(threshold=threshold, min_duration=options.min_duration, **shared)
 
 
 def _pages(options: argparse.Namespace, output: Path) -> dict[Path, list[str]]:

@@ -1,23 +1,22 @@
 """From values of max-pooled PCEN to events: when something began, when it ended, and in which bands.
 
 An event begins at the first frame above the threshold. Frames above it belong to one event as long as fewer than
-`gap` frames below it lie between them. With the paper's s the function peaks at the onset and is back at its resting
-value while the call goes on, because the background has learnt it by then. Hence a rule of its own for the end:
+`gap` frames below it are between them. With the paper's s the function peaks at the onset and is back at its resting
+value while the call goes on, because the background has learned it by then. So the end has a rule of its own:
 
-    An event ends where the mean power of the next `gap` frames, in the bands of its peak, has come back half of the
-    way, in decibels, from its largest value to what it was before the event began, or to within 3 dB of that; and at
-    the latest where the next event begins.
+    An event ends where the mean power of the next `gap` frames, in the bands of its peak, has come back halfway, in
+    decibels, from its largest value to what it was before the event began, or to within 3 dB of that; and at the
+    latest where the next event begins.
 
-Half of the way, because a gust of wind that rises under a call would else keep it going. What it was before is the
-median of that same running mean over the frames before the onset. The bands of the peak are those around the loudest
-one, at the frame of the peak, in which E/M is at most 6 dB lower.
+Halfway, because a gust of wind that rises under a call would otherwise keep it going. What it was before is the median
+of the same running mean over the frames before the onset. The bands of the peak are those around the loudest one, at
+the frame of the peak, in which E/M is at most 6 dB lower.
 
-Everything here is pure: blocks of any size go in, and the events do not depend on it.
+Everything here is pure. Blocks may have any size; the events are the same.
 """
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,18 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import check_range
 
-__all__ = ["Event", "Run", "contrast", "end_of_event", "match", "moving_maximum", "peak_bands", "runs", "settled"]
+__all__ = [
+    "Event",
+    "Run",
+    "contrast",
+    "end_of_event",
+    "match",
+    "moving_maximum",
+    "moving_mean",
+    "peak_bands",
+    "runs",
+    "settled",
+]
 
 
 FloatArray = npt.NDArray[np.floating]
@@ -46,27 +56,39 @@ class Run(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True)
-class Event:
-    """An event in a recording.
+class Event(NamedTuple):
+    """An event in a recording: a row of every table.
 
     Parameters
     ----------
+    file : str
+        The recording.
+    file_start : float
+        Where the recording starts if all recordings of a table are put one after the other, in seconds.
     start, end, peak : float
-        Seconds from the start of the recording: centres of the first frame above the threshold, of the first frame
+        Seconds from the start of the recording: centers of the first frame above the threshold, of the first frame
         after the event, and of the frame of the largest value.
     low, high : float
         Edges of the bands of the peak, in hertz.
     score : float
         Largest value of max-pooled PCEN.
+    contrast : float
+        The same in decibels, 20 log10 E/M.
+    time, clock : str
+        Absolute time of `start` in ISO 8601, and where it comes from; empty if the recording does not tell.
     """
 
+    file: str
+    file_start: float
     start: float
     end: float
     peak: float
     low: float
     high: float
     score: float
+    contrast: float
+    time: str
+    clock: str
 
 
 def settled(blocks: Iterable[npt.ArrayLike], *, s: float) -> Iterator[FloatArray]:
@@ -94,7 +116,7 @@ def settled(blocks: Iterable[npt.ArrayLike], *, s: float) -> Iterator[FloatArray
 
 
 def runs(blocks: Iterable[npt.ArrayLike], threshold: float, *, gap: int, longest: int) -> Iterator[Run]:
-    """Runs of values above a threshold, joined where fewer than `gap` frames lie between them.
+    """Runs of values above a threshold, joined where fewer than `gap` frames are between them.
 
     Parameters
     ----------
@@ -177,8 +199,36 @@ def moving_maximum(blocks: Iterable[npt.ArrayLike], gap: int) -> Iterator[FloatA
         before = values[n:]
 
 
+def moving_mean(values: FloatArray, width: int) -> FloatArray:
+    """Mean of each window of so many values that is inside.
+
+    Parameters
+    ----------
+    values : ndarray, shape (frame,)
+        Any numbers.
+    width : int
+        Length of a window, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (frame - width + 1,)
+        Empty if there are fewer values than that.
+
+    Notes
+    -----
+    A window is the end of one block of `width` values and the beginning of the next. Both sums hold nothing but the
+    window, so a loud sound outside it leaves no rounding error, as it would in a difference of two cumulative sums.
+    """
+    n = max(0, values.size - width + 1)
+    blocks = np.pad(values, (0, -values.size % width)).reshape(-1, width)
+    ends = np.cumsum(blocks[:, ::-1], axis=1)[:, ::-1].ravel()[:n]
+    beginnings = np.cumsum(blocks, axis=1)
+    beginnings[:, -1] = 0  # a whole block is a window of its own, counted by its end
+    return (ends + beginnings.ravel()[width - 1 : width - 1 + n]) / width
+
+
 def contrast(score: float) -> float:
-    r"""How far the loudest band lies above its background, in decibels: 20 log10 of E/M, both magnitudes.
+    r"""How far the loudest band is above its background, in decibels: 20 log10 of E/M, both magnitudes.
 
     .. math:: 20 \log_{10} \max_f \frac{E[t, f]}{M[t, f]} = 20 \log_{10}\bigl(e^{\mathrm{score}} - 1\bigr)
 
@@ -248,15 +298,15 @@ def end_of_event(power: npt.ArrayLike, run: Run, *, gap: int, complete: bool) ->
     check_range("gap", gap, 1)
     if not 0 < run.begin <= run.last < power.size:
         raise ValueError(f"run must lie inside the {power.size} frames of power, with one before it, got {run}")
-    before = float(np.median(_moving_mean(power[: run.begin], min(gap, run.begin))))
+    before = float(np.median(moving_mean(power[: run.begin], min(gap, run.begin))))
     after = power[run.last + 1 :]
     if complete:
         after = np.concatenate([after, np.full(gap, before)])
     if after.size < gap:
         return None
-    means = _moving_mean(after, gap)
-    # The loudest so far, from the beginning of the event on; its square root times that of `before` is half of the way.
-    begun = _moving_mean(power[run.begin : run.last + gap], gap).max(initial=0.0)
+    means = moving_mean(after, gap)
+    # The loudest so far, from the beginning of the event on; its square root times that of `before` is halfway.
+    begun = moving_mean(power[run.begin : run.last + gap], gap).max(initial=0.0)
     loudest = np.maximum.accumulate(np.maximum(means, begun))
     (quiet,) = np.nonzero(means < np.maximum(np.sqrt(before * loudest), before * 10 ** (END_MARGIN / 10)))
     return run.last + 1 + int(quiet[0]) if quiet.size else None
@@ -308,9 +358,3 @@ def match(
         else:
             j += 1
     return correct, recalled
-
-
-def _moving_mean(values: FloatArray, width: int) -> FloatArray:
-    """Mean of each window of so many values that lies inside."""
-    total = np.cumsum(np.concatenate([[0.0], values]))
-    return (total[width:] - total[:-width]) / width

@@ -4,16 +4,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.recordings import waveform
-from pcenlib.field.search import Detector
+from pcenlib.field.search import Search
 
-__all__ = ["band_level"]
+__all__ = ["band_level", "noise_levels"]
 
 
 # For the noise level over time: so many seconds of every minute, in so many pieces of which the median is taken.
 LEVEL_EVERY, LEVEL_SECONDS, LEVEL_PIECES = 60.0, 2.0, 8
-
-
-# Noise
 
 
 def band_level(x: npt.ArrayLike, sr: int, low: float, high: float) -> float:
@@ -42,15 +39,32 @@ def band_level(x: npt.ArrayLike, sr: int, low: float, high: float) -> float:
     return float(10 * np.log10(max(power[(frequencies >= low) & (frequencies <= high)].sum(), 1e-20)))
 
 
-def noise_levels(path: str, detector: Detector, duration: float) -> list[list[float]]:
-    """Time and noise level of each minute."""
-    setting = detector.setting
+def noise_levels(path: str, search: Search, duration: float) -> list[list[float]]:
+    """Time and noise level of each minute of a recording, in the bands of a search.
+
+    Parameters
+    ----------
+    path : str
+        A file that soundfile reads.
+    search : Search
+        Its setting gives the band, and its channel is listened to.
+    duration : float
+        Duration of the recording, in seconds.
+
+    Returns
+    -------
+    list of [float, float]
+        Seconds from the start, and level as `band_level` gives it: the median over pieces, so a short call does not
+        count.
+    """
+    setting = search.setting
     levels = []
     for start in np.arange(0, max(duration - LEVEL_SECONDS, 0) + 1e-9, LEVEL_EVERY):
         first = round(start * setting.sr)
         last = first + round(LEVEL_SECONDS * setting.sr)
-        x = waveform(path, setting.sr, channel=detector.channel, first=first, last=last)
-        pieces = np.array_split(x, LEVEL_PIECES)
-        level = np.median([band_level(piece, setting.sr, setting.fmin, setting.fmax) for piece in pieces])
-        levels.append([float(start), round(float(level), 2)])
+        x = waveform(path, setting.sr, channel=search.channel, first=first, last=last)
+        pieces = [piece for piece in np.array_split(x, LEVEL_PIECES) if piece.size]
+        if pieces:  # not if a recording is shorter than a sample of the setting
+            level = np.median([band_level(piece, setting.sr, setting.fmin, setting.fmax) for piece in pieces])
+            levels.append([float(start), round(float(level), 2)])
     return levels

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from pcenlib.core.novelty import max_pooled_pcen, pcen
 from pcenlib.core.recordings import info, waveform
 from pcenlib.core.spectrogram import read_spectrogram
-from pcenlib.field.search import Detector
+from pcenlib.core.version import __version__
+from pcenlib.field.events import Event
+from pcenlib.field.search import Search
 from pcenlib.field.survey import Survey
-from pcenlib.field.tables import Detection
 from pcenlib.jobs.files import write_whole
 from pcenlib.show import plots
 from pcenlib.show.players import RATES, player
@@ -56,12 +57,12 @@ td { overflow-wrap: anywhere }
 """
 
 
-def strongest_events(rows: Sequence[Detection], n: int | None) -> list[int]:
+def strongest_events(events: Sequence[Event], n: int | None) -> list[int]:
     """Numbers of the events with the largest scores, in the order of the table; of all events if n is None.
 
     Parameters
     ----------
-    rows : sequence of Detection
+    events : sequence of Event
         Events.
     n : int, optional
         How many.
@@ -71,18 +72,18 @@ def strongest_events(rows: Sequence[Detection], n: int | None) -> list[int]:
     list of int
         From 0.
     """
-    ranked = sorted(range(len(rows)), key=lambda number: -rows[number]["score"])
+    ranked = sorted(range(len(events)), key=lambda number: -events[number].score)
     return sorted(ranked[:n])
 
 
-def figure_of_event(row: Detection, detector: Detector) -> npt.NDArray[np.object_]:
+def figure_of_event(event: Event, search: Search) -> npt.NDArray[np.object_]:
     """Spectrogram, PCEN and detection function of a recording around an event.
 
     Parameters
     ----------
-    row : Detection
+    event : Event
         The event.
-    detector : Detector
+    search : Search
         What found it.
 
     Returns
@@ -94,34 +95,34 @@ def figure_of_event(row: Detection, detector: Detector) -> npt.NDArray[np.object
     The detection function is that of the stretch shown, with a lead that is not, in which its background forgets where
     it started.
     """
-    setting = detector.setting
+    setting = search.setting
     around = AROUND_PERIODS * setting.period
-    first = max(0, int((row["start"] - around) / setting.hop))
+    first = max(0, int((event.start - around) / setting.hop))
     lead = min(first, int(WARMUP_PERIODS * setting.period / setting.hop))
-    last = int((row["end"] + around) / setting.hop)
-    E = read_spectrogram(row["file"], setting, channel=detector.channel, first=first - lead, last=last)
-    name = Path(row["file"]).name
-    when = f", {row['time']}" if row["time"] else ""
+    last = int((event.end + around) / setting.hop)
+    E = read_spectrogram(event.file, setting, channel=search.channel, first=first - lead, last=last)
+    name = Path(event.file).name
+    when = f", {event.time}" if event.time else ""
     return plots.event_panels(
         E[:, lead:],
         pcen(E, s=setting.s)[:, lead:],
         max_pooled_pcen(E, s=setting.s)[lead:],
         setting,
         offset=first * setting.hop,
-        event=row,
-        threshold=detector.threshold,
+        event=event,
+        threshold=search.threshold,
         title=f"{name}{when}",
     )
 
 
-def write_figures(found: Survey, detector: Detector, folder: Path, *, strongest: int | None = None) -> None:
+def write_figures(found: Survey, search: Search, folder: Path, *, strongest: int | None = None) -> None:
     """A picture of each event, or of the strongest ones, as PNG files named by the number of the event in the table.
 
     Parameters
     ----------
     found : Survey
         The events.
-    detector : Detector
+    search : Search
         What found them.
     folder : path
         Made if it is not there. Pictures of an earlier search are removed.
@@ -131,18 +132,18 @@ def write_figures(found: Survey, detector: Detector, folder: Path, *, strongest:
     folder.mkdir(exist_ok=True)
     for old in folder.glob("event-*.png"):
         old.unlink()
-    for number in strongest_events(found.rows, strongest):
-        write_whole(folder / f"event-{number + 1:05d}.png", _png(figure_of_event, found.rows[number], detector))
+    for number in strongest_events(found.events, strongest):
+        write_whole(folder / f"event-{number + 1:05d}.png", _png(figure_of_event, found.events[number], search))
 
 
 def events_by_hour(
-    rows: Sequence[Detection], recordings: dict[str, dict[str, Any]]
+    events: Sequence[Event], recordings: dict[str, dict[str, Any]]
 ) -> tuple[npt.NDArray[np.float64], list[str]]:
     """Number of events in each hour of each day.
 
     Parameters
     ----------
-    rows : sequence of Detection
+    events : sequence of Event
         Events.
     recordings : dict of str to dict
         The recordings, as in `Survey`.
@@ -162,8 +163,8 @@ def events_by_hour(
         while hour < starts[name] + timedelta(seconds=recording["duration"]):
             recorded[_day(hour), hour.hour] = 0
             hour += timedelta(hours=1)
-    for row in rows:
-        time = starts[row["file"]] + timedelta(seconds=row["start"])
+    for event in events:
+        time = starts[event.file] + timedelta(seconds=event.start)
         recorded[_day(time), time.hour] = recorded.get((_day(time), time.hour), 0) + 1
     days = sorted({day for day, _ in recorded})
     counts = np.full((len(days), 24), np.nan)
@@ -172,14 +173,14 @@ def events_by_hour(
     return counts, days
 
 
-def report(found: Survey, detector: Detector, files: Sequence[str]) -> str:
+def report(found: Survey, search: Search, files: Sequence[str]) -> str:
     """A page on the recordings of a folder: when events came, how loud the background was, and the strongest events.
 
     Parameters
     ----------
     found : Survey
         The events, with noise levels.
-    detector : Detector
+    search : Search
         What found them.
     files : sequence of str
         The recordings that the page is about.
@@ -193,16 +194,16 @@ def report(found: Survey, detector: Detector, files: Sequence[str]) -> str:
     -----
     All sounds of a page are played with the same gain, so that a faint one is faint.
     """
-    rows = [row for row in found.rows if row["file"] in files]
+    events = [event for event in found.events if event.file in files]
     recordings = {name: recording for name, recording in found.recordings.items() if name in files}
     failures = {name: reason for name, reason in found.failures.items() if name in files}
     folder = Path(files[0]).parent.absolute().name or "recordings"
-    part = Survey(rows, recordings, failures)
-    body = [f"<h1>Detections in {html.escape(folder)}</h1>", _summary(part, detector)]
+    part = Survey(events, recordings, failures)
+    body = [f"<h1>Detections in {html.escape(folder)}</h1>", _summary(part, search)]
     if recordings:
-        body += [_hours_figure(part), _levels_figure(part, detector)]
-    if rows:
-        body += ["<h2>Strongest events</h2>", *_strongest(rows, detector)]
+        body += [_hours_figure(part), _levels_figure(part, search)]
+    if events:
+        body += ["<h2>Strongest events</h2>", *_strongest(events, search)]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -212,20 +213,18 @@ def report(found: Survey, detector: Detector, files: Sequence[str]) -> str:
     )
 
 
-def _summary(found: Survey, detector: Detector) -> str:
-    from pcenlib.core.version import __version__
-
-    setting = detector.setting
+def _summary(found: Survey, search: Search) -> str:
+    setting = search.setting
     clocks = sorted({recording["clock"] or "no time in file or name" for recording in found.recordings.values()})
     facts = {
         "Recordings": f"{len(found.recordings)}, together {found.hours:.2f} hours",
-        "Events": f"{len(found.rows)}, {len(found.rows) / found.hours:.1f} an hour" if found.hours else "0",
-        "Threshold": f"{detector.threshold:g} of max-pooled PCEN",
+        "Events": f"{len(found.events)}, {len(found.events) / found.hours:.1f} an hour" if found.hours else "0",
+        "Threshold": f"{search.threshold:g} of max-pooled PCEN",
         "Bands": f"{setting.n_bands} from {setting.fmin:.0f} to {setting.fmax:.0f} Hz",
         "Time scale": f"{1000 * setting.period:.0f} ms (s = {setting.s:g})",
-        "Gap": f"events closer than {1000 * detector.gap:.0f} ms are one",
-        "Shortest": f"{1000 * detector.min_duration:.0f} ms" if detector.min_duration else "any",
-        "Channel": "mean of all" if detector.channel is None else f"{1 + detector.channel}",
+        "Gap": f"events closer than {1000 * search.gap:.0f} ms are one",
+        "Shortest": f"{1000 * search.min_duration:.0f} ms" if search.min_duration else "any",
+        "Channel": "mean of all" if search.channel is None else f"{1 + search.channel}",
         "Clock": "; ".join(clocks),
         "Found by": f"pcenlib {__version__}",
         **{f"Not read: {Path(name).name}": reason for name, reason in found.failures.items()},
@@ -238,7 +237,7 @@ def _summary(found: Survey, detector: Detector) -> str:
 
 
 def _hours_figure(found: Survey) -> str:
-    counts, days = events_by_hour(found.rows, found.recordings)
+    counts, days = events_by_hour(found.events, found.recordings)
     busiest = np.unravel_index(np.nanargmax(counts), counts.shape)
     alt = (
         f"Number of events in each hour of {len(days)} days. Most, {counts[busiest]:.0f}, on {days[busiest[0]]} "
@@ -250,7 +249,7 @@ def _hours_figure(found: Survey) -> str:
     return _figure("When", _png(plots.timeline, counts, days), alt, caption)
 
 
-def _levels_figure(found: Survey, detector: Detector) -> str:
+def _levels_figure(found: Survey, search: Search) -> str:
     starts = _starts(found.recordings)
     times, levels = [], []
     for name, recording in found.recordings.items():
@@ -260,7 +259,7 @@ def _levels_figure(found: Survey, detector: Detector) -> str:
         # A gap between recordings stays a gap.
         times.append(starts[name] + timedelta(seconds=recording["duration"]))
         levels.append(float("nan"))
-    setting = detector.setting
+    setting = search.setting
     known = [level for level in levels if not np.isnan(level)] or [float("nan")]
     alt = f"Noise level over time, between {min(known):.0f} and {max(known):.0f} dB relative to full scale."
     caption = (
@@ -285,20 +284,20 @@ def _levels_figure(found: Survey, detector: Detector) -> str:
     return _figure("How loud", _png(draw), alt, caption)
 
 
-def _strongest(rows: Sequence[Detection], detector: Detector) -> list[str]:
-    chosen = sorted((rows[i] for i in strongest_events(rows, STRONGEST)), key=lambda row: -row["score"])
-    sounds = [_sound(row, detector) for row in chosen]
+def _strongest(events: Sequence[Event], search: Search) -> list[str]:
+    chosen = sorted((events[i] for i in strongest_events(events, STRONGEST)), key=lambda event: -event.score)
+    sounds = [_sound(event, search) for event in chosen]
     loudest = max(float(np.abs(x).max()) for x, _ in sounds)
     gain = -20 * np.log10(max(loudest, 1e-6)) - 1
     sections = []
-    for row, (x, sr) in zip(chosen, sounds, strict=True):
-        name = Path(row["file"]).name
-        place = f"{row['start']:.2f} s in {name}"
+    for event, (x, sr) in zip(chosen, sounds, strict=True):
+        name = Path(event.file).name
+        place = f"{event.start:.2f} s in {name}"
         facts = (
-            f"{row['end'] - row['start']:.2f} s long, {row['low']:.0f} to {row['high']:.0f} Hz, "
-            f"{row['contrast']:.1f} dB above the background" + (f", {row['time']}" if row["time"] else "")
+            f"{event.end - event.start:.2f} s long, {event.low:.0f} to {event.high:.0f} Hz, "
+            f"{event.contrast:.1f} dB above the background" + (f", {event.time}" if event.time else "")
         )
-        picture = _png(figure_of_event, row, detector)
+        picture = _png(figure_of_event, event, search)
         alt = f"Spectrogram, PCEN and detection function around {place}; the event is marked."
         sound = player(x, sr, f"The event at {place}", gain=gain)._repr_html_()
         sections.append(_figure(place, picture, alt, facts, heading="h3") + sound)
@@ -308,12 +307,12 @@ def _strongest(rows: Sequence[Detection], detector: Detector) -> list[str]:
     return [caption, *sections]
 
 
-def _sound(row: Detection, detector: Detector) -> tuple[npt.NDArray[np.float64], int]:
+def _sound(event: Event, search: Search) -> tuple[npt.NDArray[np.float64], int]:
     """What an event sounds like, at a rate that MP3 knows."""
-    limit = max(RATES[0], min(24000, info(row["file"]).sr))
+    limit = max(RATES[0], min(24000, info(event.file).sr))
     sr = max(rate for rate in RATES if rate <= limit)
-    first, last = (round(max(0.0, time) * sr) for time in (row["start"] - SOUND_AROUND, row["end"] + SOUND_AROUND))
-    return waveform(row["file"], sr, channel=detector.channel, first=first, last=last), sr
+    first, last = (round(max(0.0, time) * sr) for time in (event.start - SOUND_AROUND, event.end + SOUND_AROUND))
+    return waveform(event.file, sr, channel=search.channel, first=first, last=last), sr
 
 
 def _png(draw: Any, *arguments: Any) -> bytes:

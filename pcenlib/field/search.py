@@ -1,8 +1,8 @@
-"""Events in recordings of one's own: a threshold on max-pooled PCEN, over one file or over folders of them.
+"""Events in one recording: what is looked for, and where it is found.
 
-A recording is read once, in constant memory, for the values above the threshold; then each event is read again, with
-a short stretch around it, for its end and its bands, as `events` defines them. All times follow from the time
-scale T of the setting (`Setting.period`): runs above the threshold are joined within T, the background before an event
+A recording is read once, in constant memory, for the values above the threshold. Then each event is read again, with
+a short stretch around it, for its end and its bands, as `events` defines them. All times follow from the time scale T
+of the setting (`Setting.period`): runs above the threshold are joined within T, the background before an event
 is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames of a recording are not searched, while
 its background settles.
 """
@@ -24,9 +24,11 @@ from pcenlib.core.recordings import info, missing_bytes
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import read_spectrogram
 from pcenlib.core.streaming import DetectionFunctions, detection_blocks
-from pcenlib.field.events import Event, Run, end_of_event, peak_bands, runs, settled
+from pcenlib.core.version import __version__
+from pcenlib.field.clocks import Clock, read_clock
+from pcenlib.field.events import Event, Run, contrast, end_of_event, peak_bands, runs, settled
 
-__all__ = ["Detector", "detect_events"]
+__all__ = ["Search", "detect_events"]
 
 
 # In time scales T of the setting: how much before an event is its background, and how long an event may be.
@@ -40,8 +42,8 @@ AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detector:
-    """What is looked for: the paper's detector and how its values become events.
+class Search:
+    """What is looked for: when the paper's detector reports an event.
 
     Parameters
     ----------
@@ -90,9 +92,7 @@ class Detector:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Everything that a table depends on, for its columns, from the setting's fields to the detector's own."""
-        from pcenlib.core.version import __version__
-
+        """Everything that a table depends on, for its columns, from the setting's fields to the search's own."""
         return {
             "threshold": round(self.threshold, 6),
             "min_gap": round(self.gap, 6),
@@ -104,29 +104,30 @@ class Detector:
         }
 
 
-# One recording
-
-
-def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512, show: bool = False) -> list[Event]:
+def detect_events(
+    path: AnyPath, search: Search, *, block_frames: int = 512, jobs: int = 1, show: bool = False
+) -> list[Event]:
     """Events of one recording.
 
     Parameters
     ----------
     path : path
         A file that soundfile reads.
-    detector : Detector
+    search : Search
         What is looked for.
     block_frames : int
-        Number of frames in memory at once. It changes none of the events.
+        Number of frames that are computed at once. It changes none of the events.
+    jobs : int
+        Number of threads. It changes none of the events either.
     show : bool
         Whether to show on the standard error how far it is, and the time left.
 
     Returns
     -------
     list of Event
-        By increasing start.
+        By increasing start; `file_start` is 0.
     """
-    setting = detector.setting
+    setting = search.setting
     shape = info(path)
     missing = missing_bytes(path)
     if missing:
@@ -137,22 +138,22 @@ def detect_events(path: AnyPath, detector: Detector, *, block_frames: int = 512,
     highest = setting.frequencies[-1]
     if highest > shape.sr / 2:
         raise ValueError(
-            f"{os.fspath(path)} holds {shape.sr} samples per second, hence nothing above {shape.sr / 2:g} Hz, but the "
+            f"{os.fspath(path)} holds {shape.sr} samples per second, so nothing above {shape.sr / 2:g} Hz, but the "
             f"highest band is at {highest:.0f} Hz: restrict the bands"
         )
-    if detector.channel is not None and detector.channel >= shape.n_channels:
-        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, hence none of number {detector.channel}")
+    if search.channel is not None and search.channel >= shape.n_channels:
+        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, so none of number {search.channel}")
     hop = setting.hop
-    longest = math.ceil(detector.max_duration / hop)
-    blocks = detection_blocks(path, setting, channel=detector.channel, block_frames=block_frames)
+    longest = math.ceil(search.max_duration / hop)
+    blocks = detection_blocks(path, setting, channel=search.channel, block_frames=block_frames, jobs=jobs)
     sizes: list[int] = []
     values = settled(_watched(blocks, sizes, hop, shape.duration if show else None), s=setting.s)
-    above = list(runs(values, detector.threshold, gap=detector.gap_frames, longest=longest))
-    n_frames, events = sum(sizes), []
+    above = list(runs(values, search.threshold, gap=search.gap_frames, longest=longest))
+    n_frames, clock, events = sum(sizes), read_clock(path), []
     for one, following in itertools.zip_longest(above, above[1:]):
         limit = min(one.begin + longest, following.begin if following else n_frames)
-        events.append(_described(path, detector, one, limit, n_frames))
-    return [event for event in events if event.end - event.start >= detector.min_duration]
+        events.append(_described(path, search, one, limit, n_frames, clock))
+    return [event for event in events if event.end - event.start >= search.min_duration]
 
 
 def _watched(
@@ -170,16 +171,16 @@ def _watched(
             yield values
 
 
-def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames: int) -> Event:
+def _described(path: AnyPath, search: Search, run: Run, limit: int, n_frames: int, clock: Clock | None) -> Event:
     """The event that a run of frames above the threshold belongs to, from the recording around it.
 
     It ends at frame number `limit` at the latest; the recording has `n_frames`.
     """
-    setting = detector.setting
-    gap = detector.gap_frames
+    setting = search.setting
+    gap = search.gap_frames
 
     def read(first: int, last: int) -> npt.NDArray[np.float64]:
-        return read_spectrogram(path, setting, channel=detector.channel, first=first, last=last)
+        return read_spectrogram(path, setting, channel=search.channel, first=first, last=last)
 
     lead = math.ceil(LEAD_PERIODS * setting.period / setting.hop)
 
@@ -200,7 +201,19 @@ def _described(path: AnyPath, detector: Detector, run: Run, limit: int, n_frames
     def time(frame: int) -> float:
         return (frame * setting.hop_length + setting.win_length / 2) / setting.sr
 
-    return Event(time(run.begin), time(last), time(run.peak), float(low), float(high), run.score)
+    return Event(
+        file=os.fspath(path),
+        file_start=0.0,
+        start=time(run.begin),
+        end=time(last),
+        peak=time(run.peak),
+        low=float(low),
+        high=float(high),
+        score=run.score,
+        contrast=contrast(run.score),
+        time=clock.at(time(run.begin)) if clock else "",
+        clock=str(clock) if clock else "",
+    )
 
 
 def _power(

@@ -5,23 +5,23 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcenlib.core.checks import check_count
 from pcenlib.core.recordings import info
 from pcenlib.core.setting import Setting
-from pcenlib.field.clocks import Clock, read_clock
-from pcenlib.field.events import contrast
+from pcenlib.field.clocks import read_clock
+from pcenlib.field.events import Event
 from pcenlib.field.levels import noise_levels
-from pcenlib.field.search import Detector, detect_events
-from pcenlib.field.tables import Detection
+from pcenlib.field.search import Search, detect_events
 from pcenlib.jobs.run import Outcome, run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Survey", "detect", "find_recordings", "survey"]
+__all__ = ["Survey", "detect", "find_recordings", "split_jobs", "survey"]
 
 AnyPath = str | os.PathLike[str]
 
@@ -53,16 +53,17 @@ def detect(
         Values of max-pooled PCEN above it make an event. The resting value is about 1.2 to 1.7; `calibrate_threshold`
         finds a threshold for a rate of false alarms.
     min_gap, min_duration, channel
-        As for `Detector`.
+        As for `Search`.
     jobs : int, optional
-        Number of processes for a folder; None is one for each core.
+        Number of processes for a folder, of threads for a single recording; None is one for each core. It changes none
+        of the events.
 
     Returns
     -------
     DataFrame
-        One row for each event, with the columns of `tables.Detection`: `file`, `start`, `end`, `peak` (seconds),
+        One row for each event, with the fields of `Event` as columns: `file`, `start`, `end`, `peak` (seconds),
         `low`, `high` (hertz), `score`, `contrast` (decibels, 20 log10 E/M at the peak), and the absolute `time` where
-        the recording tells it, with what it rests on in `clock`.
+        the recording tells it, with its source in `clock`.
 
     Notes
     -----
@@ -73,21 +74,14 @@ def detect(
     >>> import pcenlib
     >>> table = pcenlib.detect("night.wav", pcenlib.NIGHTHAWK, threshold=2.5)  # doctest: +SKIP
     """
-    import pandas as pd
-
-    detector = Detector(
-        setting=setting, threshold=threshold, min_gap=min_gap, min_duration=min_duration, channel=channel
-    )
-    found = survey([path], detector, jobs=jobs, progress=False)
+    search = Search(setting=setting, threshold=threshold, min_gap=min_gap, min_duration=min_duration, channel=channel)
+    found = survey([path], search, jobs=jobs, progress=False)
     if found.failures:
         if not Path(path).is_dir():
             raise ValueError(next(iter(found.failures.values())))
         told = "; ".join(f"{name}: {reason}" for name, reason in found.failures.items())
         warnings.warn(f"{len(found.failures)} recordings could not be read: {told}", stacklevel=2)
-    return pd.DataFrame(found.rows, columns=list(Detection.__annotations__))
-
-
-# Many recordings
+    return found.table()
 
 
 @dataclass(frozen=True)
@@ -96,16 +90,16 @@ class Survey:
 
     Parameters
     ----------
-    rows : list of Detection
-        The events, in the order of the recordings.
+    events : list of Event
+        What was found, in the order of the recordings.
     recordings : dict of str to dict
         For each recording that could be read: its `duration` in seconds, where it starts in the sequence of all
-        (`file_start`), its `time` and `clock` as in the rows, and its noise `levels` if they were asked for.
+        (`file_start`), its `time` and `clock` as in its events, and its noise `levels` if they were asked for.
     failures : dict of str to str
         Why the other recordings could not be read.
     """
 
-    rows: list[Detection]
+    events: list[Event]
     recordings: dict[str, dict[str, Any]]
     failures: dict[str, str]
 
@@ -114,17 +108,23 @@ class Survey:
         """Duration of all recordings that could be read."""
         return sum(recording["duration"] for recording in self.recordings.values()) / 3600
 
+    def table(self) -> "pd.DataFrame":
+        """The events as a table, a row for each, with the fields of `Event` as columns."""
+        import pandas as pd
+
+        return pd.DataFrame(self.events, columns=list(Event._fields))
+
     def __str__(self) -> str:
         n_files, n_failures = len(self.recordings), len(self.failures)
         return "\n".join(
-            [f"{n_files} files, {self.hours:.2f} hours, {len(self.rows)} events, {n_failures} failures"]
+            [f"{n_files} files, {self.hours:.2f} hours, {len(self.events)} events, {n_failures} failures"]
             + [f"  {name}: {reason}" for name, reason in self.failures.items()]
         )
 
 
 def survey(
     paths: Iterable[AnyPath],
-    detector: Detector,
+    search: Search,
     *,
     jobs: int | None = None,
     checkpoint: AnyPath | None = None,
@@ -137,7 +137,7 @@ def survey(
     ----------
     paths : iterable of paths
         Files and folders, as for `find_recordings`.
-    detector : Detector
+    search : Search
         What is looked for.
     jobs : int, optional
         Number of processes; by default, one for each core.
@@ -153,25 +153,45 @@ def survey(
     Survey
     """
     files = [os.fspath(path) for path in find_recordings(paths)]
+    processes, threads = split_jobs(jobs, len(files))
     alone = len(files) == 1  # then progress is that within the file
     outcome: Outcome[dict[str, Any]] = run(
-        functools.partial(_survey_one, detector=detector, levels=levels, show=progress and alone),
+        functools.partial(_survey_one, search=search, levels=levels, threads=threads, show=progress and alone),
         files,
-        jobs=jobs,
+        keys=map(_state, files),
+        jobs=processes,
         checkpoint=checkpoint,
-        job=json.dumps({**detector.parameters, "levels": levels}),
+        job=json.dumps({**search.parameters, "levels": levels}),
         progress=progress and not alone,
     )
-    rows: list[Detection] = []
+    events: list[Event] = []
     recordings = {}
     file_start = 0.0
     for name, result in outcome.results.items():
-        for event in result.pop("events"):
-            row: dict[str, Any] = {"file": name, "file_start": file_start, "clock": result["clock"], **event}
-            rows.append(Detection(**{key: row[key] for key in Detection.__annotations__}))  # type: ignore[typeddict-item]
+        events += [Event(*event)._replace(file_start=file_start) for event in result["events"]]
         recordings[name] = {**result, "file_start": file_start}
+        del recordings[name]["events"]
         file_start += result["duration"]
-    return Survey(rows, recordings, dict(outcome.failures))
+    return Survey(events, recordings, dict(outcome.failures))
+
+
+def split_jobs(jobs: int | None, n_files: int) -> tuple[int, int]:
+    """How many processes, and threads of each, search so many recordings: a single one is shared among threads.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        How many in all; by default, one for each core.
+    n_files : int
+        Number of recordings.
+
+    Returns
+    -------
+    processes, threads : int
+    """
+    jobs = (os.cpu_count() or 1) if jobs is None else jobs
+    check_count("jobs", jobs)
+    return (1, jobs) if n_files == 1 else (jobs, 1)
 
 
 def find_recordings(paths: Iterable[AnyPath]) -> list[Path]:
@@ -180,7 +200,7 @@ def find_recordings(paths: Iterable[AnyPath]) -> list[Path]:
     Parameters
     ----------
     paths : iterable of paths
-        A file is taken as it is; a folder stands for all files in it, and in the folders in it, that have the extension
+        A file is taken as it is; a folder means all files in it, and in the folders in it, that have the extension
         of a format that soundfile reads, sorted. Names that start with a dot are passed over.
 
     Returns
@@ -210,24 +230,21 @@ def _is_recording(path: Path) -> bool:
     return path.suffix.lower() in EXTENSIONS and not any(part.startswith(".") for part in path.parts)
 
 
-def _survey_one(path: str, *, detector: Detector, levels: bool, show: bool) -> dict[str, Any]:
+def _survey_one(path: str, *, search: Search, levels: bool, threads: int, show: bool) -> dict[str, Any]:
     """What a worker does: all that is wanted of one recording, as JSON can hold it."""
-    events = detect_events(path, detector, show=show)
+    events = detect_events(path, search, jobs=threads, show=show)
     clock = read_clock(path)
     duration = info(path).duration
     return {
         "duration": duration,
         "time": clock.at(0) if clock else "",
-        "clock": _clock_in_words(clock),
-        "levels": noise_levels(path, detector, duration) if levels else [],
-        "events": [
-            {**asdict(event), "contrast": contrast(event.score), "time": clock.at(event.start) if clock else ""}
-            for event in events
-        ],
+        "clock": str(clock) if clock else "",
+        "levels": noise_levels(path, search, duration) if levels else [],
+        "events": events,
     }
 
 
-def _clock_in_words(clock: Clock | None) -> str:
-    if clock is None:
-        return ""
-    return f"{clock.zone}, from {clock.source}" + (f"; {clock.conflict}" if clock.conflict else "")
+def _state(path: str) -> str:
+    """A recording as it is now: one that is replaced has another size or time."""
+    status = os.stat(path)  # noqa: PTH116
+    return f"{path} ({status.st_size} bytes, written {status.st_mtime_ns})"

@@ -1,7 +1,7 @@
-"""A file that keeps the results of a long run, so that a run that was killed goes on where it was.
+"""A file that keeps the results of a long run, so a run that was killed goes on where it was.
 
-Its first line says what is computed, each further line holds the name and the result of one item, as JSON. Lines are
-only ever added, and are on the disk before the run goes on; a line that a kill cut off is dropped.
+Its first line says what is computed. Each further line is the name and the result of one item, as JSON. Lines are only
+ever added, and are on the disk before the run goes on. A line that a kill cut off is dropped.
 """
 
 import contextlib
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pcenlib.core.version import __version__
+
 __all__ = ["journal"]
 
 
@@ -18,7 +20,7 @@ __all__ = ["journal"]
 def journal(
     path: str | os.PathLike[str] | None, header: dict[str, str]
 ) -> Iterator[tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]]]]:
-    """What a checkpoint holds, and a function that adds results and returns them as they will be read.
+    """Open a checkpoint: what it holds, and a function that adds results and returns them as they will be read.
 
     Parameters
     ----------
@@ -37,16 +39,8 @@ def journal(
     if path is None:
         yield {}, lambda results: results
         return
-    import fcntl
-
-    from pcenlib.core.version import __version__
-
     first = json.dumps({"pcenlib": __version__, **header}).encode() + b"\n"
-    with Path(path).open("a+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not inherited by workers, gone with this process
-        except (BlockingIOError, PermissionError) as error:
-            raise OSError(f"checkpoint {path} is in use by another process") from error
+    with _locked(path), Path(path).open("a+b") as file:
         results, end = _read(file, first, path)
         file.truncate(end)
 
@@ -61,6 +55,24 @@ def journal(
         if end == 0:
             _write(file, first)
         yield results, keep
+
+
+@contextlib.contextmanager
+def _locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other processes from a checkpoint; the lock is gone with this process, however it ends."""
+    from filelock import FileLock, Timeout  # here, because workers do not need it
+
+    lock = FileLock(f"{os.fspath(path)}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise OSError(f"checkpoint {path} is in use by another process") from error
+    try:
+        yield
+    finally:
+        if os.name == "posix":  # elsewhere releasing removes the file
+            Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def _read(file: BinaryIO, first: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:

@@ -7,7 +7,7 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file so that it is there as a whole or not at all.
+    """Write a file, as a whole or not at all.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
 
     Notes
     -----
-    It is written under another name, `.writing` at its end, and renamed when it is on the disk.
+    The content goes to a file of another name, with `.writing` at the end, which is renamed once it is on the disk.
     """
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.writing")

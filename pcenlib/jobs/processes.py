@@ -1,34 +1,116 @@
-"""Worker processes that end with the process that started them, however it ends."""
+"""Worker processes: started once, used again by the next run, and gone when this process is, however it ends.
 
+Workers are spawned, on every system and Python: a fork of a process that has threads can hang. A spawned worker costs
+a new interpreter and its imports, so a pool that did its work waits for the next run. After an error or an interrupt
+its workers end at once.
+
+Unless a task needs it, workers do not import the main script. So a script works without the line
+``if __name__ == "__main__":``, which spawned workers usually ask for.
+"""
+
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from multiprocessing.connection import Connection
+from typing import Any
+
+__all__ = ["process_pool"]
 
 
-@contextmanager
-def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """So many workers; after an error, those that are at work are not waited for."""
-    pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
+class _Pool(ProcessPoolExecutor):
+    """Spawned workers that end when `stop` is called, or with this process."""
+
+    def __init__(self, jobs: int, main: bool) -> None:
+        watched, self._held = multiprocessing.Pipe(duplex=False)
+        spawn = multiprocessing.get_context("spawn")
+        super().__init__(jobs, mp_context=spawn, initializer=_end_with, initargs=(watched,))
+        self._main = main
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Start another worker if none is idle, and give it the task, the current folder, and the environment."""
+        with _starting(self._main):
+            return super().submit(_here, os.getcwd(), dict(os.environ), function, *args, **kwargs)  # noqa: PTH109
+
+    def stop(self) -> None:
+        """End the workers at once, whatever they are doing."""
+        self._held.close()
+        self.shutdown(wait=False, cancel_futures=True)
+
+
+_idle: dict[tuple[int, bool], _Pool] = {}
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def process_pool(jobs: int, *, main: bool = False) -> Iterator[ProcessPoolExecutor]:
+    """A pool of workers for one run: an idle one, or a new one.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of workers at most; they start when there is something to do.
+    main : bool
+        Whether the tasks need what the main script defines. Workers then import the script.
+
+    Yields
+    ------
+    ProcessPoolExecutor
+        Kept for the next run, unless this one ends with an error.
+    """
+    pool = _idle.pop((jobs, main), None) or _Pool(jobs, main)
+    try:
+        pool.submit(int)
+    except BrokenExecutor:  # a worker was killed while it had nothing to do
+        pool.stop()
+        pool = _Pool(jobs, main)
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.stop()
         raise
-    pool.shutdown()
+    if _idle.setdefault((jobs, main), pool) is not pool:  # another thread had one of its own
+        pool.stop()
 
 
-def _end_with_parent() -> None:
-    """Make a worker end when the process that started it is gone, or it would wait for its next task for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle
-    parent = multiprocessing.parent_process()
+@contextlib.contextmanager
+def _starting(main: bool) -> Iterator[None]:
+    """What a worker inherits: no interrupts, which are the parent's to handle, and the main script only if it must."""
+    script = vars(sys.modules["__main__"])
+    with _lock:
+        hidden: dict[str, Any] = {
+            name: script[name] for name in ("__spec__", "__file__") if name in script and not main
+        }
+        script.update(dict.fromkeys(hidden))
+        if hasattr(signal, "pthread_sigmask"):  # not on Windows
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            yield
+        finally:
+            script.update(hidden)
+            if hasattr(signal, "pthread_sigmask"):
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(watched: Connection) -> None:
+    """Make this worker end when the other end of a connection is closed, as it is when its process is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
+        watched.poll(None)  # nothing is ever sent
+        os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _here(folder: str, environment: dict[str, str], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function where the parent is now: it may have moved since this worker started."""
+    os.chdir(folder)
+    if os.environ != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+    return function(*args, **kwargs)

@@ -1,42 +1,33 @@
-"""Many recordings: one function over all of them, on every core or on a cluster, through failures and interruptions.
+"""One function over many items, on every core or on a cluster, through failures and interruptions.
 
-`run` applies a function to many items, recordings or seeds of simulated scenes, over any
-`concurrent.futures.Executor`. What it returns depends on the items alone, not on the executor, the number of workers
-or who finishes first. An item that cannot be read is reported, and the others go on. With a checkpoint, a run that was
-killed goes on where it was.
+`run` applies a function to recordings, or to seeds of simulated scenes, over any `concurrent.futures.Executor`. What it
+returns depends on the items alone, not on the executor, the number of workers, or who finishes first. An item that
+cannot be read is reported, and the others go on. With a checkpoint, a run that was killed goes on where it was.
 """
 
 import collections
 import contextlib
 import functools
-import hashlib
-import json
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from pcenlib.core.checks import check_count
-from pcenlib.core.evaluation import Counting, Counts, count_exceedances, merge_counts
-from pcenlib.core.recordings import Precision
-from pcenlib.core.setting import Setting
-from pcenlib.core.streaming import DetectionFunctions, detection_blocks
 from pcenlib.jobs.checkpoint import journal
 from pcenlib.jobs.processes import process_pool
 
-__all__ = ["FalseAlarms", "Outcome", "count_false_alarms", "run"]
+__all__ = ["Outcome", "run"]
 
 
 # Items are sent to workers in tasks of about this length: long against the cost of sending, short against a run.
 SECONDS_PER_TASK = 0.1
 
-# Tasks under way for each worker, so that none waits for the next; the others have not been sent yet.
+# Tasks under way for each worker, so none waits for the next; the others have not been sent yet.
 TASKS_PER_WORKER = 2
 
 Item = TypeVar("Item")
@@ -72,6 +63,7 @@ def run(
     items: Iterable[Item],
     *,
     names: Iterable[str] | None = None,
+    keys: Iterable[str] | None = None,
     executor: Executor | None = None,
     jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -83,16 +75,18 @@ def run(
     Parameters
     ----------
     function : callable
-        From one item to its result. Workers import it, so that it must be defined in a module, or be a
-        `functools.partial` of one that is. An `OSError` or a `ValueError` is the item's failure; any other error ends
-        the run.
+        From one item to its result. Workers import it, so it must be defined in a module, or be a `functools.partial`
+        of one that is. An `OSError` or a `ValueError` is the item's failure; any other error ends the run.
     items : iterable
         Paths, seeds, or whatever the function takes.
     names : iterable of str, optional
-        A distinct name for each item, for reports and for the checkpoint; by default, the item as text.
+        A distinct name for each item, for reports; by default, the item as text.
+    keys : iterable of str, optional
+        What the checkpoint knows each item by, where a name does not tell all: a file's size and time, for example.
+        By default, the names.
     executor : concurrent.futures.Executor, optional
-        Where to run, and left running: Dask's ``Client(...).get_executor()`` for a cluster, for one. By default,
-        processes of this machine, which end with this one, however it ends.
+        Where to run, and left running: Dask's ``Client(...).get_executor()`` for a cluster, for example. By default,
+        processes of this machine, which wait for the next run and end with this process, however it ends.
     jobs : int, optional
         Number of workers, also of `executor`; by default, the number of cores of this machine. A single one without
         an executor is this process itself.
@@ -120,104 +114,28 @@ def run(
     jobs = (os.cpu_count() or 1) if jobs is None else jobs
     check_count("jobs", jobs)
     if checkpoint is not None and not job:
-        raise ValueError("job must say what is computed, so that a checkpoint of something else is not taken for it")
+        raise ValueError("job must say what is computed, so a checkpoint of something else is not taken for it")
 
+    key = dict(zip(names, names if keys is None else keys, strict=True))
     failures: dict[str, str] = {}
     with journal(checkpoint, {"function": _name(function), "job": job}) as (results, keep):
-        left = [(name, item) for name, item in zip(names, items, strict=True) if name not in results]
+        left = [(name, item) for name, item in zip(names, items, strict=True) if key[name] not in results]
         with (
             _progress(len(items), len(items) - len(left), progress) as show,
-            _pool(executor, min(jobs, len(left))) as pool,
+            _pool(executor, jobs, function, left) as pool,
             contextlib.closing(_tasks(function, left, pool, jobs)) as tasks,
         ):
             for done, failed in tasks:
-                results.update(keep(done))
+                results.update(keep({key[name]: result for name, result in done.items()}))
                 failures.update(failed)
                 show(len(done) + len(failed), len(failures))
     outcome = Outcome(
-        {name: results[name] for name in names if name in results},
+        {name: results[key[name]] for name in names if key[name] in results},
         {name: failures[name] for name in names if name in failures},
     )
     if failures and progress:
         print(outcome, file=sys.stderr)
     return outcome
-
-
-class FalseAlarms(NamedTuple):
-    """What `count_false_alarms` returns: the counts of all recordings together, and what became of each."""
-
-    counts: Counts
-    outcome: Outcome[Counts]
-
-
-def count_false_alarms(
-    recordings: Iterable[str | os.PathLike[str]],
-    setting: Setting,
-    thresholds: Mapping[str, npt.ArrayLike],
-    *,
-    count: Counting = "frames",
-    channel: int | None = None,
-    dtype: Precision = "float64",
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: bool = True,
-) -> FalseAlarms:
-    """Alarms of many recordings at all thresholds of all detectors, each recording read once and in constant memory.
-
-    Parameters
-    ----------
-    recordings : iterable of paths
-        Recordings without any call.
-    setting : Setting
-        Window, hop and bands.
-    thresholds : mapping of str to array_like, shape (threshold,)
-        For each detector, its thresholds, as `thresholds_by_detector` gives them.
-    count : {"frames", "peaks"}
-        As for `count_exceedances`.
-    channel, dtype
-        As for `streaming.detection_blocks`.
-    executor, jobs, checkpoint, progress
-        As for `run`.
-
-    Returns
-    -------
-    counts : Counts
-        Sum over all recordings that could be read.
-    outcome : Outcome of Counts
-        Counts of each recording, and why those that failed did.
-    """
-    # What is wrong with the arguments shows at once, on a block of one frame, and not as a failure of every recording.
-    count_exceedances([{detector: [0.0] for detector in DetectionFunctions._fields}], thresholds, count=count)
-    thresholds = {detector: np.asarray(values, dtype=np.float64).tolist() for detector, values in thresholds.items()}
-    options: dict[str, Any] = {"thresholds": thresholds, "count": count, "channel": channel, "dtype": dtype}
-    described = json.dumps([repr(setting), options], sort_keys=True)
-    outcome = run(
-        functools.partial(_count_recording, setting=setting, **options),
-        recordings,
-        executor=executor,
-        jobs=jobs,
-        checkpoint=checkpoint,
-        job=f"{count} {hashlib.sha256(described.encode()).hexdigest()}",
-        progress=progress,
-    )
-    if not outcome.results:
-        raise ValueError(f"recordings must hold at least one that can be read: {outcome}")
-    counts = {name: Counts(**result) for name, result in outcome.results.items()}
-    return FalseAlarms(merge_counts(counts.values()), Outcome(counts, outcome.failures))
-
-
-def _count_recording(
-    recording: str | os.PathLike[str],
-    *,
-    setting: Setting,
-    thresholds: Mapping[str, npt.ArrayLike],
-    count: Counting,
-    channel: int | None,
-    dtype: Precision,
-) -> dict[str, Any]:
-    blocks = (block._asdict() for block in detection_blocks(recording, setting, channel=channel, dtype=dtype))
-    return asdict(count_exceedances(blocks, thresholds, count=count))
 
 
 def _tasks(
@@ -229,7 +147,7 @@ def _tasks(
     try:
         while sent < len(left) or under_way:
             while sent < len(left) and len(under_way) < TASKS_PER_WORKER * jobs:
-                # As many items as the time of those before suggests, but fewer towards the end, for all to end at once.
+                # As many items as the time of those before suggests, but fewer toward the end, so all end at once.
                 size = min(SECONDS_PER_TASK * finished / seconds, (len(left) - sent) / (2 * jobs))
                 task = left[sent : sent + max(1, int(size))]
                 under_way[executor.submit(_apply, function, task)] = task
@@ -243,8 +161,9 @@ def _tasks(
     except BrokenExecutor as error:
         names = [name for task in under_way.values() for name, _ in task]
         raise RuntimeError(
-            f"a worker died, killed or short of memory, while one of these was computed: {', '.join(names)}; "
-            "what was finished before is in the checkpoint, if there is one"
+            f"a worker died while one of these was computed: {', '.join(names)}. It was killed, or ran out of memory, "
+            'or the script that defines the function does not start its work under `if __name__ == "__main__":`. What '
+            "was finished before is in the checkpoint, if there is one"
         ) from error
     finally:
         for future in under_way:
@@ -267,14 +186,22 @@ def _apply(function: Callable[[Item], Result], task: Sequence[tuple[str, Item]])
 
 
 @contextlib.contextmanager
-def _pool(executor: Executor | None, jobs: int) -> Iterator[Executor]:
-    """The executor that is given, or one of so many workers that ends with the run."""
+def _pool(
+    executor: Executor | None, jobs: int, function: Callable[[Item], Result], left: Sequence[tuple[str, Item]]
+) -> Iterator[Executor]:
+    """The executor that is given, this process, or workers of this machine."""
     if executor is not None:
         yield executor
-    elif jobs <= 1:
+    elif min(jobs, len(left)) <= 1:
         yield _InProcess()
     else:
-        with process_pool(jobs) as pool:
+        main = b"__main__" in pickle.dumps((function, left[0]))
+        if main and not hasattr(sys.modules["__main__"], "__file__"):
+            raise ValueError(
+                f"{_name(function)}, or what it is given, is defined in a notebook, where workers cannot import it: "
+                "move it to a module, or use jobs=1"
+            )
+        with process_pool(jobs, main=main) as pool:
             yield pool
 
 

@@ -488,8 +488,9 @@ def dots(
     rows : sequence of str
         Names, from top to bottom.
     series : mapping of str to (array_like, array_like, array_like)
-        Label of each series, and for each row its value and the lower and upper end of its interval. Series lie one
-        below the other within a row, each with its own colour, that of `STYLES` if it is there, and marker.
+        Label of each series, and for each row its value and the lower and upper end of its interval, which may leave
+        out the value. Series are one below the other within a row, each with its own color, that of `STYLES` if it is
+        there, and marker.
     xlabel, title : str
         Texts, with units.
     ax : Axes, optional
@@ -506,16 +507,9 @@ def dots(
     for k, (label, ends) in enumerate(series.items()):
         middle, low, high = (np.asarray(end, dtype=float) for end in ends)
         aside = 0.22 * (k - (len(series) - 1) / 2)
-        ax.errorbar(
-            middle,
-            places + aside,
-            xerr=[middle - low, high - middle],
-            fmt="os^Dv"[k % 5],
-            markersize=4,
-            lw=1,
-            label=label,
-            color=STYLES.get(label, {}).get("color"),
-        )
+        color = STYLES.get(label, {}).get("color")
+        (points,) = ax.plot(middle, places + aside, "os^Dv"[k % 5], markersize=4, label=label, color=color)
+        ax.hlines(places + aside, low, high, color=points.get_color(), linewidth=1)
     ax.set_yticks(places, labels=list(rows))
     ax.set(xlabel=xlabel, title=title, ylim=(len(rows) - 0.5, -0.5), **scales)
     if len(series) > 1:
@@ -560,7 +554,7 @@ def event_panels(
     setting: Setting,
     *,
     offset: float,
-    event: Mapping[str, Any],
+    event: Any,
     threshold: float,
     title: str = "",
 ) -> npt.NDArray[np.object_]:
@@ -576,8 +570,8 @@ def event_panels(
         Gives the times and frequencies.
     offset : float
         Where the stretch begins in the recording, in seconds.
-    event : mapping
-        With `start`, `end`, `peak` in seconds of the recording, `low` and `high` in hertz.
+    event : object
+        With attributes `start`, `end`, `peak` in seconds of the recording, `low` and `high` in hertz.
     threshold : float
         Drawn with the detection function.
     title : str
@@ -596,11 +590,11 @@ def event_panels(
     axes[2].plot(times, np.asarray(values), **STYLES["max-pooled PCEN"])
     reference_lines(axes[2], {"threshold": threshold})
     axes[2].set_ylabel("max-pooled\nPCEN")
-    start, end = event["start"] - offset, event["end"] - offset
-    low, high = event["low"] / 1000, event["high"] / 1000
+    start, end = event.start - offset, event.end - offset
+    low, high = event.low / 1000, event.high / 1000
     for ax in axes[:2]:
         ax.add_patch(Rectangle((start, low), end - start, high - low, fill=False, edgecolor="white", linewidth=1.2))
-        mark(ax, event["peak"] - offset, (event["low"] + event["high"]) / 2)
+        mark(ax, event.peak - offset, (event.low + event.high) / 2)
         ax.set_xlabel("")
     axes[2].axvspan(start, end, color="0.5", alpha=0.2, linewidth=0)
     # Round numbers of seconds of the recording, on an axis that starts with the stretch.

@@ -105,7 +105,7 @@ def test_setting_from_a_file(recordings):
 
 def test_the_setting_is_the_nighthawks_by_default(recordings, capsys):
     detect(recordings, "--threshold", "3", "--jobs", "1", status=1)
-    assert "hence nothing above 1000 Hz, but the highest band is at 10892 Hz: restrict" in capsys.readouterr().out
+    assert "so nothing above 1000 Hz, but the highest band is at 10892 Hz: restrict" in capsys.readouterr().out
 
 
 def test_threshold(recordings):
@@ -177,6 +177,16 @@ def test_progress_shows_the_time_left(recordings, capsys):
 
 
 # Bad input
+
+
+def test_a_file_of_a_few_samples_does_not_end_the_report_of_a_folder():
+    Path("folder").mkdir()
+    for n_samples, sr in [(1, 8000), (1, 2000), (5, 2000)]:
+        soundfile.write(f"folder/{n_samples} at {sr}.wav", np.full(n_samples, 0.1), sr)
+    write_whales("folder/whales.wav", times=[10])
+    detect("folder", *WHALE, "--report", "--format", "csv", "--output", "out.csv")
+    assert len(table()) == 1
+    assert "4, together" in Path("out.csv.html").read_text()
 
 
 def test_bad_files_are_named_and_skipped_and_the_status_tells(recordings, capsys):
@@ -267,7 +277,7 @@ def test_commands_that_are_none_are_refused(arguments, message, capsys):
 
 def test_one_channel_too_many_is_the_files_failure(recordings, capsys):
     detect(recordings, *WHALE, "--channel", "2", status=1)
-    assert "has 1 channels, hence none of number 1" in capsys.readouterr().out
+    assert "has 1 channels, so none of number 1" in capsys.readouterr().out
 
 
 # Interruptions
@@ -331,10 +341,53 @@ def test_interrupted_it_leaves_no_table_and_goes_on_where_it_was(how, many, monk
     assert not checkpoint.exists()
 
 
+@pytest.mark.parametrize("extra", [["--figures"], ["--report"]])
+def test_interrupted_while_figures_are_written_the_same_command_goes_on(extra, recordings, capsys):
+    from pcenlib.field import report
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "_strongest" if extra == ["--report"] else "figure_of_event", interrupted)
+        detect(recordings, *WHALE, *extra, status=130)
+    if extra == ["--report"]:
+        Path("detections.txt.html").write_text("of a run that was killed between two pages")
+    assert not Path("detections.txt").exists()
+    detect(recordings, *WHALE, *extra)
+    assert Path("detections.txt").exists()
+    assert not list(Path().glob("*.unfinished*"))
+    detect(recordings, *WHALE, *extra, status=2)
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_a_file_that_was_replaced_since_an_interruption_is_searched_again(many, monkeypatch):
+    from pcenlib.field import survey
+
+    detect(many, *WHALE, "--output", "whole.txt")
+    checkpoint = Path("out.txt.unfinished")
+    with running(many, "--output", "out.txt") as process:
+        end = time.monotonic() + 60
+        while len(kept(checkpoint)) < 3:
+            assert time.monotonic() < end
+            time.sleep(0.002)
+        process.kill()
+        process.communicate()
+    (many / "00.wav").unlink()  # the others are links to the same sound
+    write_whales(many / "00.wav", times=[20], seconds=600)
+    searched = []
+    one = survey.detect_events
+    monkeypatch.setattr(survey, "detect_events", lambda path, *a, **k: searched.append(path) or one(path, *a, **k))
+    detect(many, *WHALE, "--format", "csv", "--output", "out.txt")
+    assert [int(float(row["start"]) + 0.3) for row in table("out.txt")] == [20] + [10] * 11
+    assert str(many / "00.wav") in searched
+    assert str(many / "01.wav") not in searched
+
+
 def test_what_another_command_left_unfinished_is_not_taken_for_this_ones(recordings, capsys):
     detect(recordings, *WHALE, "--output", "out.txt")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "unlink", lambda *_: None)
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
         detect(recordings, *WHALE, "--output", "out.txt", "--overwrite")
     detect(recordings, *WHALE, "--min-gap", "3", "--output", "out.txt", "--overwrite", status=2)
     assert "out.txt.unfinished belongs to another job" in capsys.readouterr().err

@@ -12,7 +12,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from pcenlib.core.evaluation import count_exceedances
-from pcenlib.field.events import Run, contrast, end_of_event, match, moving_maximum, peak_bands, runs, settled
+from pcenlib.field.events import (
+    Run,
+    contrast,
+    end_of_event,
+    match,
+    moving_maximum,
+    moving_mean,
+    peak_bands,
+    runs,
+    settled,
+)
 
 functions = arrays(np.float64, st.integers(1, 60), elements=st.integers(0, 5).map(float))
 gaps = st.integers(1, 8)
@@ -162,6 +172,20 @@ def test_without_an_end_in_sight_more_is_needed_unless_the_recording_ends():
     assert end_of_event(sound[:205], run, gap=20, complete=False) is None
     assert end_of_event(sound, run, gap=20, complete=True) == pytest.approx(250, abs=2)
     assert end_of_event(sound[:201], run, gap=20, complete=True) == 201
+
+
+def test_a_loud_sound_long_before_does_not_blur_the_silence_around_an_event():
+    rng = np.random.default_rng(0)
+    loud, call = 1e6 * rng.random(300), 1e-3 * rng.random(50)
+    sound = np.concatenate([loud, np.full(2000, 1e-12), call, np.full(3000, 1e-12)])
+    end = end_of_event(sound, Run(2300, 2300, 2300, 3.0), gap=20, complete=True)
+    assert 2340 <= end <= 2350
+
+
+@given(arrays(np.float64, st.integers(0, 60), elements=st.floats(0, 1e9)), st.integers(1, 30))
+def test_a_moving_mean_is_that_of_each_window(values, width):
+    expected = [values[i : i + width].mean() for i in range(len(values) - width + 1)]
+    assert_allclose(moving_mean(values, width), expected, rtol=1e-12)
 
 
 def test_a_short_time_before_is_enough():

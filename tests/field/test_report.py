@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,11 +12,11 @@ from numpy.testing import assert_array_equal
 
 from pcenlib import RIGHT_WHALE
 from pcenlib.field.report import events_by_hour, figure_of_event, report, strongest_events, write_figures
-from pcenlib.field.search import Detector
+from pcenlib.field.search import Search
 from pcenlib.field.survey import Survey, survey
 from tests.nights import whale, write_night, write_whales
 
-WHALES = Detector(setting=RIGHT_WHALE, threshold=3.0)
+WHALES = Search(setting=RIGHT_WHALE, threshold=3.0)
 VOID = {"meta", "img", "br", "source"}
 
 
@@ -70,16 +71,16 @@ def checked(page):
 
 
 def test_a_picture_shows_the_event_where_it_is(found):
-    row = found.rows[1]
-    axes = figure_of_event(row, WHALES)
+    event = found.events[1]
+    axes = figure_of_event(event, WHALES)
     assert len(axes) == 3
     (box,) = axes[0].patches
-    offset = row["peak"] - axes[0].lines[0].get_xdata()[0]
-    assert box.get_x() + offset == pytest.approx(row["start"])
-    assert box.get_width() == pytest.approx(row["end"] - row["start"])
-    assert box.get_y() * 1000 == pytest.approx(row["low"])
+    offset = event.peak - axes[0].lines[0].get_xdata()[0]
+    assert box.get_x() + offset == pytest.approx(event.start)
+    assert box.get_width() == pytest.approx(event.end - event.start)
+    assert box.get_y() * 1000 == pytest.approx(event.low)
     values = axes[2].lines[0].get_ydata()
-    assert values.max() == pytest.approx(row["score"], abs=1e-3)
+    assert values.max() == pytest.approx(event.score, abs=1e-3)
     ticks = [float(tick.get_text()) for tick in axes[2].get_xticklabels()]
     assert_array_equal(np.round(axes[2].get_xticks() + offset, 6), ticks)
     assert "SM4_20200601_225930.wav, 2020-06-01T23:00:10" in axes[0].get_title()
@@ -93,7 +94,7 @@ def test_pictures_are_written_for_all_events_or_the_strongest(found, strongest, 
     write_figures(found, WHALES, tmp_path, strongest=strongest)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names.pop() == "mine.png"
-    best = max(range(3), key=lambda number: found.rows[number]["score"])
+    best = max(range(3), key=lambda number: found.events[number].score)
     expected = [best] if strongest == 1 else range(3)
     assert names == [f"event-{number + 1:05d}.png" for number in expected]
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in names)
@@ -101,9 +102,9 @@ def test_pictures_are_written_for_all_events_or_the_strongest(found, strongest, 
 
 
 def test_the_strongest_are_in_the_order_of_the_table():
-    rows = [{"score": score} for score in (3, 9, 1, 7)]
-    assert strongest_events(rows, 2) == [1, 3]
-    assert strongest_events(rows, None) == [0, 1, 2, 3]
+    events = [SimpleNamespace(score=score) for score in (3, 9, 1, 7)]
+    assert strongest_events(events, 2) == [1, 3]
+    assert strongest_events(events, None) == [0, 1, 2, 3]
     assert strongest_events([], 2) == []
 
 
@@ -111,7 +112,7 @@ def test_the_strongest_are_in_the_order_of_the_table():
 
 
 def test_events_are_counted_by_the_recorders_clock(found):
-    counts, days = events_by_hour(found.rows, found.recordings)
+    counts, days = events_by_hour(found.events, found.recordings)
     assert days == ["2020-06-01", "2020-06-02"]
     expected = np.full((2, 24), np.nan)
     expected[0, 22], expected[0, 23], expected[1, 1] = 1, 1, 1
@@ -123,8 +124,8 @@ def test_without_a_clock_hours_are_counted_from_the_start():
         "a": {"duration": 5400.0, "file_start": 100.0, "time": "", "clock": ""},
         "b": {"duration": 24 * 3600.0, "file_start": 5500.0, "time": "2020-06-01T00:00:00.000", "clock": "x"},
     }
-    rows = [{"file": "a", "start": 10.0}, {"file": "b", "start": 23 * 3600.0}]
-    counts, days = events_by_hour(rows, recordings)
+    events = [SimpleNamespace(file="a", start=10.0), SimpleNamespace(file="b", start=23 * 3600.0)]
+    counts, days = events_by_hour(events, recordings)
     assert days == ["day 1", "day 2"]
     assert counts[0, 0] == 1
     assert counts[1, 0] == 1
@@ -168,7 +169,7 @@ def test_a_page_is_about_its_folder_alone(found):
 
 def test_pages_without_events_or_without_recordings(tmp_path):
     write_night(tmp_path / "quiet.wav", whale, sr=2000, seconds=30, times=[], snrs=[])
-    nothing = survey([tmp_path], Detector(setting=RIGHT_WHALE, threshold=9.0), jobs=1, progress=False, levels=True)
+    nothing = survey([tmp_path], Search(setting=RIGHT_WHALE, threshold=9.0), jobs=1, progress=False, levels=True)
     page = report(nothing, WHALES, files(nothing))
     assert "Strongest" not in page
     assert "from the start of the first recording" in page

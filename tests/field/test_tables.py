@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import crowsetta
@@ -12,31 +11,31 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pcenlib import NIGHTHAWK
-from pcenlib.field.search import Detector
+from pcenlib.field.events import Event
+from pcenlib.field.search import Search
 from pcenlib.field.tables import FORMATS, RAVEN, to_audacity, to_csv, to_raven
 from pcenlib.jobs.files import write_whole
 
-PARAMETERS = Detector(setting=NIGHTHAWK, threshold=2.5).parameters
+PARAMETERS = Search(setting=NIGHTHAWK, threshold=2.5).parameters
 
 
-def row(file="night.wav", file_start=0.0, start=1.5, **changes):
-    return {
-        "file": file,
-        "file_start": file_start,
-        "start": start,
-        "end": start + 0.25,
-        "peak": start + 0.01,
-        "low": 3000.5,
-        "high": 4200.25,
-        "score": 3.0,
-        "contrast": 25.6,
-        "time": "2021-01-16T19:17:31.500-04:00",
-        "clock": "UTC-04:00, from GUANO",
-        **changes,
-    }
+def event(file="night.wav", file_start=0.0, start=1.5, **changes):
+    return Event(
+        file=file,
+        file_start=file_start,
+        start=start,
+        end=start + 0.25,
+        peak=start + 0.01,
+        low=3000.5,
+        high=4200.25,
+        score=3.0,
+        contrast=25.6,
+        time="2021-01-16T19:17:31.500-04:00",
+        clock="UTC-04:00, from GUANO",
+    )._replace(**changes)
 
 
-ROWS = [row(), row(start=7.123456), row("other, with\ttab.wav", 3600.0, time="", clock="")]
+EVENTS = [event(), event(start=7.123456), event("other, with\ttab.wav", 3600.0, time="", clock="")]
 STARTS, ENDS = [1.5, 7.123456, 3601.5], [1.75, 7.373456, 3601.75]
 
 
@@ -45,9 +44,45 @@ def written(tmp_path, content, name="table.txt"):
     return tmp_path / name
 
 
+EXPECTED = {
+    "raven": """\
+Selection	View	Channel	Begin Time (s)	End Time (s)	Low Freq (Hz)	High Freq (Hz)	Begin Path	File Offset (s)\
+	PCEN Peak Time (s)	PCEN Score	PCEN Contrast (dB)	Recorder Time	Recorder Clock	Annotation
+1	Spectrogram 1	1	1.500000	1.750000	3000.500	4200.250	HERE/night.wav	1.500000\
+	1.510000	3.0000	25.60	2021-01-16T19:17:31.500-04:00	UTC-04:00, from GUANO	PCEN
+2	Spectrogram 1	1	7.123456	7.373456	3000.500	4200.250	HERE/night.wav	7.123456\
+	7.133456	3.0000	25.60	2021-01-16T19:17:31.500-04:00	UTC-04:00, from GUANO	PCEN
+3	Spectrogram 1	1	3601.500000	3601.750000	3000.500	4200.250	"HERE/other, with	tab.wav"	1.500000\
+	3601.510000	3.0000	25.60			PCEN
+""",
+    "audacity": """\
+1.500000	1.750000	PCEN 25.6 dB night.wav
+\\	3000.500000	4200.250000
+7.123456	7.373456	PCEN 25.6 dB night.wav
+\\	3000.500000	4200.250000
+3601.500000	3601.750000	PCEN 25.6 dB other, with	tab.wav
+\\	3000.500000	4200.250000
+""",
+    "csv": """\
+file,file_start,start,end,peak,low,high,score,contrast,time,clock,threshold,min_gap,channel,scale
+night.wav,0.000000,1.500000,1.750000,1.510000,3000.500,4200.250,3.0000,25.60,2021-01-16T19:17:31.500-04:00,\
+"UTC-04:00, from GUANO",2.5,0.06,mean,mel
+night.wav,0.000000,7.123456,7.373456,7.133456,3000.500,4200.250,3.0000,25.60,2021-01-16T19:17:31.500-04:00,\
+"UTC-04:00, from GUANO",2.5,0.06,mean,mel
+"other, with	tab.wav",3600.000000,1.500000,1.750000,1.510000,3000.500,4200.250,3.0000,25.60,,,2.5,0.06,mean,mel
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_byte_of_a_table_is_known(format):
+    parameters = {"threshold": 2.5, "min_gap": 0.06, "channel": "mean", "scale": "mel"}
+    assert FORMATS[format](EVENTS, parameters) == EXPECTED[format].replace("HERE", str(Path.cwd()))
+
+
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of the reader, with the newest pandas
 def test_raven_tables_open_in_another_reader(tmp_path):
-    path = written(tmp_path, to_raven(ROWS, PARAMETERS))
+    path = written(tmp_path, to_raven(EVENTS, PARAMETERS))
     boxes = crowsetta.Transcriber("raven").from_file(path, annot_col="Annotation").to_bbox()
     assert_allclose([box.onset for box in boxes], STARTS)
     assert_allclose([box.offset for box in boxes], ENDS)
@@ -55,14 +90,14 @@ def test_raven_tables_open_in_another_reader(tmp_path):
 
 
 def test_raven_tables_have_ravens_columns_first_and_say_where_in_which_file():
-    table = pd.read_csv(io.StringIO(to_raven(ROWS, PARAMETERS)), sep="\t", keep_default_na=False)
+    table = pd.read_csv(io.StringIO(to_raven(EVENTS, PARAMETERS)), sep="\t", keep_default_na=False)
     assert list(table.columns) == RAVEN
     assert list(table.columns[:7]) == [
         "Selection", "View", "Channel", "Begin Time (s)", "End Time (s)", "Low Freq (Hz)", "High Freq (Hz)",
     ]  # fmt: skip
     assert table["Selection"].tolist() == [1, 2, 3]
     assert set(table["View"]) == {"Spectrogram 1"}
-    assert table["Begin Path"].tolist() == [str(Path(one["file"]).absolute()) for one in ROWS]
+    assert table["Begin Path"].tolist() == [str(Path(one.file).absolute()) for one in EVENTS]
     assert_allclose(table["File Offset (s)"], [1.5, 7.123456, 1.5])
     assert_allclose(table["PCEN Peak Time (s)"], np.add(STARTS, 0.01))
     assert table["Recorder Time"].tolist() == ["2021-01-16T19:17:31.500-04:00"] * 2 + [""]
@@ -71,24 +106,24 @@ def test_raven_tables_have_ravens_columns_first_and_say_where_in_which_file():
 
 def test_raven_counts_channels_from_one():
     for channel, expected in [(None, "1"), (0, "1"), (1, "2")]:
-        parameters = Detector(setting=NIGHTHAWK, threshold=2.5, channel=channel).parameters
-        assert to_raven(ROWS, parameters).splitlines()[1].split("\t")[2] == expected
+        parameters = Search(setting=NIGHTHAWK, threshold=2.5, channel=channel).parameters
+        assert to_raven(EVENTS, parameters).splitlines()[1].split("\t")[2] == expected
 
 
 def test_audacity_labels_open_in_another_reader(tmp_path):
-    path = written(tmp_path, to_audacity(ROWS, PARAMETERS))
+    path = written(tmp_path, to_audacity(EVENTS, PARAMETERS))
     boxes = crowsetta.Transcriber("aud-bbox").from_file(path).to_bbox()
     assert_allclose([box.onset for box in boxes], STARTS)
     assert_allclose([box.offset for box in boxes], ENDS)
     assert_allclose([(box.low_freq, box.high_freq) for box in boxes], [(3000.5, 4200.25)] * 3)
     assert boxes[0].label == "PCEN 25.6 dB night.wav"
-    assert to_audacity(ROWS[:1], PARAMETERS) == "1.500000\t1.750000\tPCEN 25.6 dB\n\\\t3000.500000\t4200.250000\n"
+    assert to_audacity(EVENTS[:1], PARAMETERS) == "1.500000\t1.750000\tPCEN 25.6 dB\n\\\t3000.500000\t4200.250000\n"
 
 
 def test_csv_is_tidy_and_tells_the_parameters():
-    table = pd.read_csv(io.StringIO(to_csv(ROWS, PARAMETERS)), keep_default_na=False)
+    table = pd.read_csv(io.StringIO(to_csv(EVENTS, PARAMETERS)), keep_default_na=False)
     assert_allclose(table["start"], [1.5, 7.123456, 1.5])
-    assert table["file"].tolist() == [one["file"] for one in ROWS]
+    assert table["file"].tolist() == [one.file for one in EVENTS]
     for name, value in PARAMETERS.items():
         assert set(table[name]) == {value}, name
     assert {"threshold", "min_gap", "min_duration", "s", "fmin", "pcenlib"} <= set(PARAMETERS)
@@ -100,7 +135,7 @@ def test_an_empty_table_is_a_valid_file(format, tmp_path):
     if format == "audacity":
         assert content == ""  # label tracks have no header
         return
-    full = FORMATS[format](ROWS, PARAMETERS)
+    full = FORMATS[format](EVENTS, PARAMETERS)
     assert content == full.splitlines(keepends=True)[0]
     assert pd.read_csv(written(tmp_path, content), sep="\t" if format == "raven" else ",").empty
 
@@ -108,22 +143,6 @@ def test_an_empty_table_is_a_valid_file(format, tmp_path):
 @pytest.mark.parametrize("format", ["raven", "csv"])
 def test_names_with_separators_do_not_break_the_table(format):
     lines = list(
-        csv.reader(io.StringIO(FORMATS[format](ROWS, PARAMETERS)), delimiter="\t" if format == "raven" else ",")
+        csv.reader(io.StringIO(FORMATS[format](EVENTS, PARAMETERS)), delimiter="\t" if format == "raven" else ",")
     )
     assert len({len(line) for line in lines}) == 1
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = written(tmp_path, "before")
-
-    def fail(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space left"):
-        write_whole(path, "after")
-    assert path.read_text() == "before"
-    monkeypatch.undo()
-    write_whole(path, b"bytes")
-    assert path.read_bytes() == b"bytes"
-    assert [one.name for one in tmp_path.iterdir()] == ["table.txt"]

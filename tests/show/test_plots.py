@@ -1,5 +1,7 @@
 """Figures: they draw the data they are given, with labels, each detector in its colour."""
 
+from types import SimpleNamespace
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -335,15 +337,21 @@ def test_dots_draw_values_and_intervals_in_rows_from_the_top():
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
     top, bottom = ax.get_ylim()[::-1]
     assert top < bottom
-    for container, (middle, low, high) in zip(ax.containers, (near, far), strict=True):
-        line, _, (bars,) = container
+    for line, bars, (middle, low, high) in zip(ax.lines, ax.collections, (near, far), strict=True):
         assert_array_equal(line.get_xdata(), middle)
         assert_allclose([segment[:, 0] for segment in bars.get_segments()], np.transpose([low, high]))
-    first, second = (container[0] for container in ax.containers)
+    first, second = ax.lines
     assert (first.get_ydata() < second.get_ydata()).all()
     assert first.get_marker() != second.get_marker()
     assert first.get_color() != second.get_color()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["near", "far"]
+
+
+def test_an_interval_may_leave_out_its_point():
+    ax = plots.dots(["one", "two"], {"near": ([1, 9], [2, 2], [4, 4])}, xlabel="x")
+    (bars,) = ax.collections
+    assert_allclose([segment[:, 0] for segment in bars.get_segments()], [[2, 4], [2, 4]])
+    assert_array_equal(ax.lines[0].get_xdata(), [1, 9])
 
 
 def test_dots_of_one_series_need_no_legend():
@@ -372,16 +380,16 @@ def test_factors_have_a_panel_for_each_distance_and_a_row_for_each_protocol():
     near, far = plots.factor_dots(table)
     assert [ax.get_title() for ax in (near, far)] == ["60 m", "200 m"]
     assert [label.get_text() for label in near.get_yticklabels()] == ["tiling", "bands"]
-    assert [bars.get_label() for bars in far.containers] == list(plots.NAMES.values())
-    assert_array_equal(far.containers[2].lines[0].get_xdata(), [2, 4])
-    ends = far.containers[2].lines[2][0].get_segments()
+    assert [line.get_label() for line in far.lines[:3]] == list(plots.NAMES.values())
+    assert_array_equal(far.lines[2].get_xdata(), [2, 4])
+    ends = far.collections[2].get_segments()
     np.testing.assert_allclose([[x for x, _ in end] for end in ends], [[0.01, 100]] * 2)
     (legend,) = near.figure.legends
     assert len(legend.get_texts()) == 3
 
 
 def test_an_event_is_marked_in_all_panels():
-    E, event = picture(200) + 0.1, {"start": 10.05, "end": 10.15, "peak": 10.06, "low": 3000, "high": 4000}
+    E, event = picture(200) + 0.1, SimpleNamespace(start=10.05, end=10.15, peak=10.06, low=3000, high=4000)
     axes = plots.event_panels(
         E, picture(200, 1), picture(200)[0], NIGHTHAWK, offset=10.0, event=event, threshold=0.7, title="a.wav"
     )
