@@ -366,17 +366,17 @@ def test_dropped_bands_change_pcen_in_recordings_and_nothing_else():
     table = evaluate.evaluate(dataset, protocols, jobs=1).set_index(["protocol", "detector", "distance"])
     whole, dropped = table.loc["all"], table.loc["dropped"]
     assert_array_equal(whole["threshold"], dropped["threshold"])
-    for flux in ("averaged_flux", "max_pooled_flux"):
+    for flux in ("averaged flux", "max-pooled flux"):
         assert_array_equal(whole.loc[flux, "false_alarms"], dropped.loc[flux, "false_alarms"])
-    fewer = dropped.loc["max_pooled_pcen", "false_alarms"]
-    assert (fewer <= whole.loc["max_pooled_pcen", "false_alarms"]).all()
-    assert fewer.sum() < 0.8 * whole.loc["max_pooled_pcen", "false_alarms"].sum()
+    fewer = dropped.loc["max-pooled PCEN", "false_alarms"]
+    assert (fewer <= whole.loc["max-pooled PCEN", "false_alarms"]).all()
+    assert fewer.sum() < 0.8 * whole.loc["max-pooled PCEN", "false_alarms"].sum()
     setting, alarms = released.setting, 0
     for name in dataset.recordings:
         E = spectrogram(dataset.recording(name).source, setting)[60:]
         ratio = np.expm1(max_pooled_pcen(E, s=setting.s))[released.skip_recording :]
         values = np.log1p(1 / (setting.s + (1 - setting.s) / ratio))
-        thresholds = dropped.loc["max_pooled_pcen", "threshold"]
+        thresholds = dropped.loc["max-pooled PCEN", "threshold"]
         alarms += np.array(count_exceedances([{"pcen": values}], {"pcen": thresholds}).alarms["pcen"])
     assert_array_equal(fewer, alarms)
 
