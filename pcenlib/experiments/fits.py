@@ -154,7 +154,7 @@ EXPERIMENTS = {
     "right-whale-calls": Experiment(
         run=right_whale_calls,
         sets=("narw",),
-        definition=describe("measure_sweep of recorded up-calls, version 1", SWEEPS, MOST),
+        definition=describe("measure_sweep of recorded up-calls, version 2", SWEEPS, MOST),
         keys=("clip",),
         tolerances=dict.fromkeys(SweepMeasurements._fields, 1e-5),
     ),
