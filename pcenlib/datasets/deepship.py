@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from pcenlib.datasets.real import About, RealSet, wav_files
+from pcenlib.datasets.real import About, OnlyRecordings
 
 __all__ = ["DeepShip"]
 
 
 @dataclass(frozen=True)
-class DeepShip(RealSet):
+class DeepShip(OnlyRecordings):
     """The recordings of DeepShip, in one folder for each class of ships.
 
     Notes
@@ -30,11 +30,4 @@ class DeepShip(RealSet):
         unit="recordings",
         sr=32000,
     )
-
-    def _listed(self) -> tuple[list[str], dict[str, str]]:
-        return wav_files(self.folder, "*/*"), {}
-
-    @property
-    def recordings(self) -> list[str]:
-        """Names of the recordings, by class."""
-        return list(self._present)
+    pattern = "*/*"

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from pcenlib.datasets.real import About, RealSet, wav_files
+from pcenlib.datasets.real import About, OnlyRecordings
 
 __all__ = ["NightSoundscapes"]
 
 
 @dataclass(frozen=True)
-class NightSoundscapes(RealSet):
+class NightSoundscapes(OnlyRecordings):
     """Night recordings among the examples of scikit-maad.
 
     Notes
@@ -29,11 +29,3 @@ class NightSoundscapes(RealSet):
         sr=22000,
         duration=10.0,
     )
-
-    def _listed(self) -> tuple[list[str], dict[str, str]]:
-        return wav_files(self.folder), {}
-
-    @property
-    def recordings(self) -> list[str]:
-        """Names of the recordings, by time."""
-        return list(self._present)

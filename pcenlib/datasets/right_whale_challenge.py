@@ -17,7 +17,8 @@ from pcenlib.core.checks import check_waveform
 from pcenlib.core.setting import RIGHT_WHALE
 from pcenlib.core.spectrogram import spectrogram
 from pcenlib.datasets.interface import Clip
-from pcenlib.datasets.real import About, RealSet, Report, read, rows
+from pcenlib.datasets.real import About, RealSet, Report, read
+from pcenlib.datasets.tables import labels
 
 __all__ = ["SNR_BINS", "RightWhaleChallenge", "received_snr"]
 
@@ -56,33 +57,27 @@ class RightWhaleChallenge(RealSet):
     @cached_property
     def _labels(self) -> tuple[dict[str, bool], dict[str, str]]:
         """Whether there is an up-call in each file, and lines that do not say so."""
-        labels, skipped = {}, {}
-        for place, row in rows(self.folder / "train.csv", ["clip_name", "label"]):
-            name = f"train/{row['clip_name']}"
-            if row["label"] not in ("0", "1") or not row["clip_name"] or name in labels:
-                skipped[place] = f"must name a file once and say 0 or 1, got {row['clip_name']!r} and {row['label']!r}"
-            else:
-                labels[name] = row["label"] == "1"
-        return labels, skipped
+        found, skipped = labels(self.folder / "train.csv", ("clip_name", "label"))
+        return {f"train/{name}": call for name, call in found.items()}, skipped
 
     def _listed(self) -> tuple[list[str], dict[str, str]]:
-        labels, skipped = self._labels
-        return list(labels), skipped
+        found, skipped = self._labels
+        return list(found), skipped
 
     def _looked_at(self, report: Report) -> Report:
         same = defaultdict(list)
         for name in report.present:
             same[hashlib.sha256((self.folder / name).read_bytes()).digest()].append(name)
-        labels, _ = self._labels
+        is_call, _ = self._labels
         repeats: dict[str, str] = {}
         for first, *others in same.values():
-            contradict = any(labels[name] != labels[first] for name in others)
+            contradict = any(is_call[name] != is_call[first] for name in others)
             repeats.update(dict.fromkeys([first, *others] if contradict else others, first))
         return replace(report, repeats=repeats)
 
     def _labelled(self, label: bool) -> list[str]:
-        labels, _ = self._labels
-        return [name for name in self._present if labels[name] == label and name not in self.report.repeats]
+        is_call, _ = self._labels
+        return [name for name in self._present if is_call[name] == label and name not in self.report.repeats]
 
     @cached_property
     def clips(self) -> list[Clip]:

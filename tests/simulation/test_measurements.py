@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib.experiments import stored
-from pcenlib.simulation import measurements, noises
+from pcenlib.simulation import measurements
 from pcenlib.simulation.callers import UpCall, nighthawk_call, nighthawks, up_call
 from pcenlib.simulation.measurements import (
     MODULATION_RATES,
@@ -19,6 +19,7 @@ from pcenlib.simulation.measurements import (
     measure_sweep,
 )
 from pcenlib.simulation.noises import noise
+from pcenlib.simulation.ships import ship_noise, ships
 
 SR, SEA_SR = 22050, 2000
 BAND = (2500.0, 5000.0)
@@ -402,7 +403,9 @@ def test_a_sweep_is_found_where_it_is(start, end, duration, curvature, snr):
 
 
 def test_contrast_grows_with_the_level_and_is_small_in_noise():
-    contrasts = [measure_sweep(clip_with(UpCall(), 1.0, snr=snr), SEA_SR, **GRIDS).contrast for snr in (-40, -10, 0, 10)]
+    contrasts = [
+        measure_sweep(clip_with(UpCall(), 1.0, snr=snr), SEA_SR, **GRIDS).contrast for snr in (-40, -10, 0, 10)
+    ]
     assert_array_equal(contrasts, np.sort(contrasts))
     assert contrasts[0] < 5 < contrasts[2]
 
@@ -419,6 +422,7 @@ def test_harmonic_is_told_from_none():
 def test_a_sweep_longer_than_the_clip_is_refused():
     with pytest.raises(ValueError, match=r"^durations must"):
         measure_sweep(np.ones(SEA_SR), SEA_SR, **{**GRIDS, "durations": [2.0]})
+
 
 def test_only_rising_lines_are_tried():
     """As in one recorded up-call, whose loudest tone falls: it used to be taken for the call."""
@@ -517,9 +521,9 @@ def test_stored_passages_have_every_column_that_the_chapter_shows():
 def test_ships_are_fitted_to_the_recorded_passages():
     table = stored.load("ship-passages").table
     rng, found = np.random.default_rng(0), []
-    for number, ship in enumerate(noises.ships(180, rng)):
+    for number, ship in enumerate(ships(180, rng)):
         n_samples = round(SEA_SR * table["duration"].iloc[number % len(table)])
-        found.append(measure_ship(noises.ship_noise(n_samples, SEA_SR, rng, ship=ship), SEA_SR))
+        found.append(measure_ship(ship_noise(n_samples, SEA_SR, rng, ship=ship), SEA_SR))
     excess, rate = (np.array([getattr(ship, name) for ship in found]) for name in ("excess", "rate"))
     assert np.median([ship.slope for ship in found]) == pytest.approx(np.median(table["slope"]), abs=0.5)
     shares = [0.25, 0.5, 0.75]
