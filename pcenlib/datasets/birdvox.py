@@ -30,7 +30,7 @@ class BirdVox(RealSet):
         licence="Creative Commons Attribution 4.0 by its own text; soundata states Attribution-NonCommercial 4.0",
         obtain="public: https://zenodo.org/records/1208080 (sounds, 15.4 GB) and "
         "https://ndownloader.figshare.com/files/10853300 (labels, to be saved as labels.csv). No checksum of the "
-        "labels is known, so that they are not downloaded here: soundata 1.0.1 states the same one for them, for the "
+        "labels is known, so they are not downloaded here: soundata 1.0.1 states the same one for them, for the "
         "sounds and for files of other sets",
         layout="<itemid>.wav, or wav/<itemid>.wav, and one CSV file with columns itemid, hasbird",
         unit="scenes",

@@ -13,7 +13,7 @@ class DeepShip(OnlyRecordings):
 
     Notes
     -----
-    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so that there is no
+    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so there is no
     number of files to compare with.
     """
 
@@ -25,7 +25,7 @@ class DeepShip(OnlyRecordings):
         "183, 115270.",
         licence="none stated; not for redistribution",
         obtain="clone https://github.com/irfankamboh/DeepShip for a part of it; its README says whom to ask for the "
-        "rest. No checksums are published, so that it is not downloaded here",
+        "rest. No checksums are published, so it is not downloaded here",
         layout="<class>/*.wav, with classes Cargo, Passengership, Tanker, Tug",
         unit="recordings",
         sr=32000,

@@ -23,7 +23,7 @@ class NightSoundscapes(OnlyRecordings):
         "quantitative soundscape analysis in Python. Methods in Ecology and Evolution 12(12), 2334-2340.",
         licence="BSD, as scikit-maad",
         obtain="copy the files of the hours of night (000000 to 044500) from data/indices of "
-        "https://github.com/scikit-maad/scikit-maad. No checksums are published, so that it is not downloaded here",
+        "https://github.com/scikit-maad/scikit-maad. No checksums are published, so it is not downloaded here",
         layout="<recorder>_<yyyymmdd>_<hhmmss>.wav",
         unit="recordings",
         sr=22000,

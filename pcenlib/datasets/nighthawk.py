@@ -88,7 +88,7 @@ class SimulatedNighthawk(Seeded):
         rng = self._rng(CALLS, clip.key)
         waveform = callers.nighthawk_call(SR, rng, bird=bird)
         level = bird.level - callers.Nighthawk().level + self.source_level + callers.LEVELS_BETWEEN_CALLS * rng.normal()
-        # Anywhere within a frame, and so that the whole call is in the clip.
+        # Anywhere within a frame, with the whole call in the clip.
         return pascals(level) * np.sqrt(2) * waveform, float(rng.uniform(0.15, 0.3))
 
     def clip(self, clip: Clip) -> Sound:

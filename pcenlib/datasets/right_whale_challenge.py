@@ -24,7 +24,7 @@ __all__ = ["SNR_BINS", "RightWhaleChallenge", "received_snr"]
 
 
 SNR_BINS = np.arange(1.5, 18, 3.0)
-"""Centres of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
+"""Centers of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
 
 BAND = (50.0, 300.0)  # of up-calls, in Hz
 CLIPS_PER_BLOCK = 6000
@@ -35,7 +35,7 @@ class RightWhaleChallenge(RealSet):
     """The clips of the challenge's training set: up-calls as positives, noise as negatives.
 
     Of clips that are the same to the last byte, the first in the table is kept; if their labels differ, none is. Groups
-    are five blocks of consecutive clips: clips with neighbouring numbers are more alike than others, as if they were
+    are five blocks of consecutive clips: clips with neighboring numbers are more alike than others, as if they were
     near in time.
     """
 
@@ -111,7 +111,7 @@ def received_snr(x: npt.ArrayLike, sr: int) -> float:
     -------
     float
         The ratio. For a call of half a second or more it is 1 to 3 dB too high, as the quietest frames are quieter than
-        noise is on average. Stationary noise alone gives about -1 dB, so that smaller ratios cannot be told apart. Any
+        noise is on average. Stationary noise alone gives about -1 dB, so smaller ratios cannot be told apart. Any
         other sound in the band that comes and goes counts as a call.
     """
     if sr != RIGHT_WHALE.sr:

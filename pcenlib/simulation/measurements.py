@@ -36,7 +36,7 @@ SMOOTHING = 0.010
 GAP = 0.030
 
 THIRD_OCTAVES = 50 * 2 ** (np.arange(13) / 3)
-"""Centres of the bands of a ship's long-term spectrum, from 50 to 800 Hz."""
+"""Centers of the bands of a ship's long-term spectrum, from 50 to 800 Hz."""
 
 MODULATION_RATES = np.arange(1, 20.5, 0.5)
 """Rates at which a ship's level may fluctuate, in hertz."""

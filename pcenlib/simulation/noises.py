@@ -226,7 +226,7 @@ def clicks(
 
 
 def _resonance(white: Waveform, sr: int, rng: np.random.Generator, *, low: float, octaves: float) -> Waveform:
-    """White noise in a band of so many octaves, centred anywhere above `low`; its power stays the same."""
+    """White noise in a band of so many octaves, centered anywhere above `low`; its power stays the same."""
     frequency = scipy.fft.rfftfreq(white.size, 1 / sr)
     centre = np.exp(rng.uniform(np.log(low), np.log(sr / 2)))
     # The width of a bell curve is that of the rectangle with its height and area: sqrt(2 pi) standard deviations.

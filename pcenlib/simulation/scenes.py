@@ -26,9 +26,9 @@ class Night:
     temperature, humidity : float
         Weather, as for `acoustics.atmospheric_absorption`.
     foliage : float
-        Share of the way from bird to sensor that leads through dense foliage.
+        Share of the path from bird to sensor through dense foliage.
     reverberation : float, optional
-        Distance in metres at which the forest scatters as much energy to the sensor as comes straight; by default,
+        Distance in meters at which the forest scatters as much energy to the sensor as comes straight; by default,
         nothing scatters. The ratio grows with the square of the distance, as direct sound falls.
     decay_time : float
         Time in which the scattered sound falls by 60 dB, in seconds.
@@ -130,14 +130,14 @@ class Night:
 
 @dataclass(frozen=True, kw_only=True)
 class Sea:
-    """The way of the sound, and the noise around the sensor; levels in dB re 1 µPa.
+    """The path of the sound, and the noise around the sensor; levels in dB re 1 µPa.
 
     Parameters
     ----------
     exponent : float
         Power of the distance with which intensity falls, as for `acoustics.propagate_in_sea`.
     reverberation : float, optional
-        Distance in metres at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
+        Distance in meters at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
         grows with the square of the distance. None for a sea that scatters nothing.
     decay_time : float
         Time in which the scattered sound falls by 60 dB, in seconds.

@@ -70,7 +70,7 @@ class Ship:
     transients : float
         How many clanks and slams come in a second.
     closest, speed : float
-        Distance at the closest point of approach in metres, and speed in m/s.
+        Distance at the closest point of approach in meters, and speed in m/s.
     """
 
     shaft_rate: float = 3.0
