@@ -56,7 +56,7 @@ MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
-    """Measure recorded nighthawks, `FlightCalls`: column `clip`, and the fields of `CallMeasurements`."""
+    """Measure recorded nighthawks, `NighthawkCalls`: column `clip`, and the fields of `CallMeasurements`."""
     import pandas as pd
 
     rows = []
