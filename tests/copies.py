@@ -4,6 +4,7 @@ import csv
 import zlib
 
 import numpy as np
+import soundfile
 
 from tests.sounds import white, write
 
@@ -27,6 +28,14 @@ def table(path, columns, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([columns, *lines])
+
+
+def rewritten(path, change):
+    """The same file, with other samples."""
+    kind = soundfile.info(path)
+    x, sr = change(*soundfile.read(path, always_2d=True))
+    path.unlink()
+    write(path, x, sr, format=kind.format, subtype=kind.subtype)
 
 
 def coni_knight(folder):

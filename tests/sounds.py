@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import scipy.signal
 import soundfile
 import soxr
 
@@ -26,3 +27,9 @@ def resampled(x, sr, target):
     longer = np.concatenate([x, 2 * x[-1] - x[-2::-1]])
     n_samples = math.floor(len(x) * Fraction(target, sr) + Fraction(1, 2))
     return soxr.resample(longer, sr, target, quality="VHQ")[:n_samples]
+
+
+def centroid(x, sr):
+    """Mean frequency of a waveform, weighted by power."""
+    frequency, power = scipy.signal.periodogram(x, sr, window="hann")
+    return np.sum(frequency * power) / np.sum(power)

@@ -36,7 +36,7 @@ def toy(*cells):
         ("from pcenlib.show import plots\nplots.curves(x, y)", "pcenlib.show.plots.curves"),
         ("import pcenlib.show.plots as drawn\ndrawn.STYLES['a']", "pcenlib.show.plots.STYLES"),
         ("import pcenlib.show.plots\npcenlib.show.plots.curves()", "pcenlib.show.plots.curves"),
-        ("from pcenlib.simulation import noises\nnoises.Ship(depth=1).depth", "pcenlib.simulation.noises.Ship"),
+        ("from pcenlib.simulation import ships\nships.Ship(depth=1).depth", "pcenlib.simulation.ships.Ship"),
         ("from pcenlib import Setting\nSetting.within", "pcenlib.core.setting.Setting.within"),
     ],
 )

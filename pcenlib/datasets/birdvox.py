@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pcenlib.datasets.download import Remote
-from pcenlib.datasets.real import About, RealSet, rows
+from pcenlib.datasets.real import About, RealSet
+from pcenlib.datasets.tables import labels, only_table
 
 __all__ = ["BirdVox"]
 
@@ -29,7 +30,7 @@ class BirdVox(RealSet):
         licence="Creative Commons Attribution 4.0 by its own text; soundata states Attribution-NonCommercial 4.0",
         obtain="public: https://zenodo.org/records/1208080 (sounds, 15.4 GB) and "
         "https://ndownloader.figshare.com/files/10853300 (labels, to be saved as labels.csv). No checksum of the "
-        "labels is known, so that they are not downloaded here: soundata 1.0.1 states the same one for them, for the "
+        "labels is known, so they are not downloaded here: soundata 1.0.1 states the same one for them, for the "
         "sounds and for files of other sets",
         layout="<itemid>.wav, or wav/<itemid>.wav, and one CSV file with columns itemid, hasbird",
         unit="scenes",
@@ -42,26 +43,16 @@ class BirdVox(RealSet):
     @cached_property
     def _labels(self) -> tuple[dict[str, bool], dict[str, str]]:
         """Whether there is a bird in each file, and lines that do not say so."""
-        tables = sorted(self.folder.glob("*.csv"))
-        if len(tables) > 1:
-            raise ValueError(f"{self.folder} must hold one CSV file with labels, not {len(tables)}")
-        labels, skipped = {}, {}
-        for place, row in rows(tables[0] if tables else self.folder / "labels.csv", COLUMNS):
-            name = f"{row['itemid']}.wav"
-            if (self.folder / "wav" / name).exists():
-                name = f"wav/{name}"
-            if row["hasbird"] not in ("0", "1") or not row["itemid"] or name in labels:
-                skipped[place] = f"must name a file once and say 0 or 1, got {row['itemid']!r} and {row['hasbird']!r}"
-            else:
-                labels[name] = row["hasbird"] == "1"
-        return labels, skipped
+        found, skipped = labels(only_table(self.folder, "labels.csv"), COLUMNS)
+        names = {item: f"{item}.wav" for item in found}
+        inside = {item: f"wav/{name}" for item, name in names.items() if (self.folder / "wav" / name).exists()}
+        return {(names | inside)[item]: bird for item, bird in found.items()}, skipped
 
     def _listed(self) -> tuple[list[str], dict[str, str]]:
-        labels, skipped = self._labels
-        return list(labels), skipped
+        found, skipped = self._labels
+        return list(found), skipped
 
     @property
     def recordings(self) -> list[str]:
         """Scenes without a bird, in the order of the labels."""
-        labels, _ = self._labels
-        return [name for name in self._present if not labels[name]]
+        return [name for name in self._present if not self._labels[0][name]]

@@ -12,8 +12,8 @@ from pcenlib.datasets.ccb18 import Ccb18
 from pcenlib.datasets.coni_knight import ConiKnight
 from pcenlib.datasets.deepship import DeepShip
 from pcenlib.datasets.esc50 import Esc50
-from pcenlib.datasets.flight_calls import FlightCalls
 from pcenlib.datasets.night_soundscapes import NightSoundscapes
+from pcenlib.datasets.nighthawk_calls import NighthawkCalls
 from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
@@ -31,7 +31,7 @@ DATASETS: dict[str, type[RealSet]] = {
     "shipsear": ShipsEar,
     "narw": RightWhaleChallenge,
     "deepship": DeepShip,
-    "nighthawk": FlightCalls,
+    "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
 }
 """The paper's sets, then public stand-ins."""

@@ -1,7 +1,6 @@
 """CCB18: right whales in Cape Cod Bay, located by nine hydrophones at once (section 4.1)."""
 
 import math
-import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -9,7 +8,8 @@ from typing import NamedTuple
 from pcenlib.core.recordings import info
 from pcenlib.core.setting import RIGHT_WHALE
 from pcenlib.datasets.interface import Clip, Sound
-from pcenlib.datasets.real import About, RealSet, Report, read, rows
+from pcenlib.datasets.real import About, RealSet, Report, read
+from pcenlib.datasets.tables import only_table, rows
 
 __all__ = ["Ccb18"]
 
@@ -21,7 +21,6 @@ FILE_DURATION = 900
 # Frames in a clip, and seconds of sound before it: enough for a background with a time scale of 1 s to forget.
 N_FRAMES = 32
 LEAD = 4.096
-NAME = re.compile(r"(?P<file>.+), channel (?P<channel>\d+), (?P<middle>[\d.]+) s")
 
 
 class _Annotation(NamedTuple):
@@ -43,7 +42,7 @@ class _Annotation(NamedTuple):
 class Ccb18(RealSet):
     """The calls of CCB18: 32 frames around the middle of each annotation, with what was heard before.
 
-    Distances are centres of bins of 1 km, in metres; groups are days. A clip at the border of a file is moved into it.
+    Distances are centres of bins of 1 km, in meters; groups are days. A clip at the border of a file is moved into it.
 
     The paper does not describe the files; this layout is what the authors' released code implies. Times in the table
     are seconds from midnight, dates are month and day of 2009 (``219`` is 19 February) or ``yyyymmdd``, and channels
@@ -69,14 +68,11 @@ class Ccb18(RealSet):
     @cached_property
     def _annotations(self) -> tuple[list[_Annotation], dict[str, str], int]:
         """Calls that the table holds, lines that it should not, and how many are of the channel that is left out."""
-        tables = sorted(self.folder.glob("*.csv"))
-        if len(tables) > 1:
-            raise ValueError(f"{self.folder} must hold one CSV file with annotations, not {len(tables)}")
         files = {path.stem: path.name for path in self.folder.glob("CCB18_*") if path.suffix != ".csv"}
         found: dict[str, _Annotation] = {}
         skipped: dict[str, str] = {}
         left_out = 0
-        for place, row in rows(tables[0] if tables else self.folder / "annotations.csv", COLUMNS):
+        for place, row in rows(only_table(self.folder, "annotations.csv"), COLUMNS):
             try:
                 call = _annotation(row, files)
             except ValueError as error:
@@ -113,23 +109,21 @@ class Ccb18(RealSet):
         """Every call in a file that is there, in the order of the table."""
         present, skipped = set(self._present), self.report.skipped
         return [
-            Clip(call.name, 1000 * (math.floor(call.distance) + 0.5), call.date)
+            Clip(call.name, 1000 * (math.floor(call.distance) + 0.5), call.date, call)
             for call in self._annotations[0]
             if call.file in present and call.name not in skipped
         ]
 
     def clip(self, clip: Clip) -> Sound:
         """Sound of a clip, one channel of its file."""
-        where = NAME.fullmatch(clip.name)
-        if where is None:
-            raise ValueError(f"clip must be one of {self.about.title}, got {clip.name!r}")
-        path, setting = self.folder / where["file"], RIGHT_WHALE
+        call: _Annotation = clip.key
+        path, setting = self.folder / call.file, RIGHT_WHALE
         # So many samples that the last window is whole.
         n_samples = (N_FRAMES - 1) * setting.hop_length + setting.win_length
-        first = round(float(where["middle"]) * setting.sr) - n_samples // 2
+        first = round(call.middle * setting.sr) - n_samples // 2
         first = min(max(first, 0), info(path).n_samples - n_samples)
         lead = min(first, round(LEAD * setting.sr)) // setting.hop_length * setting.hop_length
-        x, sr = read(path, channel=int(where["channel"]) - 1, first=first - lead, n_samples=lead + n_samples)
+        x, sr = read(path, channel=call.channel - 1, first=first - lead, n_samples=lead + n_samples)
         return Sound(x, sr, lead / setting.sr)
 
 
@@ -152,5 +146,5 @@ def _annotation(row: dict[str, str], files: dict[str, str]) -> _Annotation:
     start = int(begin) // FILE_DURATION * FILE_DURATION
     stem = f"CCB18_{date}_{start // 3600:02d}{start % 3600 // 60:02d}00"
     # A call may end in the next file; its clip does not.
-    middle = min((begin + end) / 2 - start, FILE_DURATION)
+    middle = round(min((begin + end) / 2 - start, FILE_DURATION), 3)
     return _Annotation(files.get(stem, f"{stem}.wav"), channel, middle, numbers["DistanceKm"], date)

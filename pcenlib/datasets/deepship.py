@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from pcenlib.datasets.real import About, RealSet, wav_files
+from pcenlib.datasets.real import About, OnlyRecordings
 
 __all__ = ["DeepShip"]
 
 
 @dataclass(frozen=True)
-class DeepShip(RealSet):
+class DeepShip(OnlyRecordings):
     """The recordings of DeepShip, in one folder for each class of ships.
 
     Notes
     -----
-    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so that there is no
+    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so there is no
     number of files to compare with.
     """
 
@@ -25,16 +25,9 @@ class DeepShip(RealSet):
         "183, 115270.",
         licence="none stated; not for redistribution",
         obtain="clone https://github.com/irfankamboh/DeepShip for a part of it; its README says whom to ask for the "
-        "rest. No checksums are published, so that it is not downloaded here",
+        "rest. No checksums are published, so it is not downloaded here",
         layout="<class>/*.wav, with classes Cargo, Passengership, Tanker, Tug",
         unit="recordings",
         sr=32000,
     )
-
-    def _listed(self) -> tuple[list[str], dict[str, str]]:
-        return wav_files(self.folder, "*/*"), {}
-
-    @property
-    def recordings(self) -> list[str]:
-        """Names of the recordings, by class."""
-        return list(self._present)
+    pattern = "*/*"

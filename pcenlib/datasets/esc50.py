@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pcenlib.datasets.download import Remote
 from pcenlib.datasets.interface import Sound
-from pcenlib.datasets.real import About, RealSet, read, rows
+from pcenlib.datasets.real import About, RealSet, read
+from pcenlib.datasets.tables import rows
 
-__all__ = ["OUTDOOR", "Esc50", "without_padding"]
+__all__ = ["OUTDOOR", "Esc50"]
 
 
 OUTDOOR = {
@@ -97,7 +97,7 @@ class Esc50(RealSet):
         if self.padded:
             return super().recording(name)
         x, sr = read(self.folder / name)
-        x = without_padding(x)
+        x = np.trim_zeros(x, "b")
         if not x.size:
             raise ValueError(f"{self.folder / name} must hold something else than digital silence")
         return Sound(x, sr)
@@ -106,23 +106,6 @@ class Esc50(RealSet):
     def category(name: str) -> str:
         """Category of a clip of outdoor noise."""
         return OUTDOOR[_number(name)]
-
-
-def without_padding(x: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-    """A waveform without the zeros at its end.
-
-    Parameters
-    ----------
-    x : ndarray, shape (sample,)
-        The waveform.
-
-    Returns
-    -------
-    ndarray, shape (sample,)
-        What comes before them: nothing, if all is zero.
-    """
-    sounding = np.flatnonzero(x)
-    return x[: sounding[-1] + 1] if sounding.size else x[:0]
 
 
 def _number(name: str) -> int:

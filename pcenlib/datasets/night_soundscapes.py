@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from pcenlib.datasets.real import About, RealSet, wav_files
+from pcenlib.datasets.real import About, OnlyRecordings
 
 __all__ = ["NightSoundscapes"]
 
 
 @dataclass(frozen=True)
-class NightSoundscapes(RealSet):
+class NightSoundscapes(OnlyRecordings):
     """Night recordings among the examples of scikit-maad.
 
     Notes
@@ -23,17 +23,9 @@ class NightSoundscapes(RealSet):
         "quantitative soundscape analysis in Python. Methods in Ecology and Evolution 12(12), 2334-2340.",
         licence="BSD, as scikit-maad",
         obtain="copy the files of the hours of night (000000 to 044500) from data/indices of "
-        "https://github.com/scikit-maad/scikit-maad. No checksums are published, so that it is not downloaded here",
+        "https://github.com/scikit-maad/scikit-maad. No checksums are published, so it is not downloaded here",
         layout="<recorder>_<yyyymmdd>_<hhmmss>.wav",
         unit="recordings",
         sr=22000,
         duration=10.0,
     )
-
-    def _listed(self) -> tuple[list[str], dict[str, str]]:
-        return wav_files(self.folder), {}
-
-    @property
-    def recordings(self) -> list[str]:
-        """Names of the recordings, by time."""
-        return list(self._present)

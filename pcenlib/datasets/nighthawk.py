@@ -1,6 +1,6 @@
 """The experiment of section 3 on simulated sound: five nighthawks, eleven sensors, and nights without any.
 
-Waveforms are in pascals over `FULL_SCALE`, so that the levels of all sounds are decibels re 20 µPa.
+Waveforms are in pascals over `FULL_SCALE`, so the levels of all sounds are in decibels re 20 µPa.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import check_count, check_range
-from pcenlib.datasets.interface import Clip, Sound
+from pcenlib.datasets.interface import Clip, Seeded, Sound
 from pcenlib.simulation import callers
-from pcenlib.simulation.acoustics import propagate, reverberate
-from pcenlib.simulation.scenes import Night, pascals
+from pcenlib.simulation.scenes import Night, mixed, pascals
 
-__all__ = ["SimulatedNighthawk"]
-
+__all__ = ["FULL_SCALE", "LEAD", "SR", "SimulatedNighthawk", "sound_of_clip"]
 
 Waveform = npt.NDArray[np.float64]
 
@@ -30,7 +28,7 @@ BIRDS, CALLS, CLIPS, SCENES, SCATTERERS = range(5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedNighthawk:
+class SimulatedNighthawk(Seeded):
     """Calls of five nighthawks, each heard by eleven sensors at once, and ten-second scenes without a call.
 
     The counterpart of CONI-Knight and BirdVox-DCASE-20k (section 3): 64 calls at 11 distances are 704 clips.
@@ -42,16 +40,15 @@ class SimulatedNighthawk:
     n_calls, n_birds : int
         Number of calls, and of the birds between whom they are shared out evenly.
     distances : sequence of float
-        Distances of the sensors, in metres.
+        Distances of the sensors, in meters.
     n_scenes : int
         Number of scenes without a call. A smaller set holds the first scenes of a larger one.
     source_level : float
-        Mean sound pressure level of the loudest moment of a call at one metre, in dB re 20 µPa.
+        Mean sound pressure level of the loudest moment of a call at one meter, in dB re 20 µPa.
     night : Night
         Weather and noises, of calls and scenes alike.
     """
 
-    seed: int = 0
     n_calls: int = 64
     n_birds: int = 5
     distances: Sequence[float] = (30, 60, 100, 150, 200, 250, 300, 350, 400, 450, 500)
@@ -63,8 +60,7 @@ class SimulatedNighthawk:
     scene_duration = 10.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        super().__post_init__()
         for name in ("n_calls", "n_birds", "n_scenes"):
             check_count(name, getattr(self, name))
         check_range("source_level", self.source_level, -np.inf)
@@ -75,7 +71,7 @@ class SimulatedNighthawk:
     def clips(self) -> list[Clip]:
         """Every clip, all calls at the first distance, then all at the second, and so on."""
         return [
-            Clip(f"call {call:02d} at {distance:g} m", float(distance), f"bird {1 + call % self.n_birds}")
+            Clip(f"call {call:02d} at {distance:g} m", float(distance), f"bird {1 + call % self.n_birds}", call)
             for distance in self.distances
             for call in range(self.n_calls)
         ]
@@ -86,49 +82,44 @@ class SimulatedNighthawk:
         return [f"scene {scene:04d}" for scene in range(self.n_scenes)]
 
     def call(self, clip: Clip) -> tuple[Waveform, float]:
-        """A call at one metre, in pascals, and its onset in the clip, in seconds: the same at all distances."""
-        number = _number(clip.name)
+        """A call at one meter, in pascals, and its onset in the clip, in seconds: the same at all distances."""
         birds = callers.nighthawks(self.n_birds, self._rng(BIRDS))
-        bird = birds[number % self.n_birds]
-        rng = self._rng(CALLS, number)
+        bird = birds[clip.key % self.n_birds]
+        rng = self._rng(CALLS, clip.key)
         waveform = callers.nighthawk_call(SR, rng, bird=bird)
         level = bird.level - callers.Nighthawk().level + self.source_level + callers.LEVELS_BETWEEN_CALLS * rng.normal()
-        # Anywhere within a frame, and so that the whole call is in the clip.
+        # Anywhere within a frame, with the whole call in the clip.
         return pascals(level) * np.sqrt(2) * waveform, float(rng.uniform(0.15, 0.3))
 
     def clip(self, clip: Clip) -> Sound:
         """Sound of a clip: the call as it arrives, in noise that each sensor hears for itself."""
-        which = (_number(clip.name), round(1000 * clip.distance))
+        which = (clip.key, round(1000 * clip.distance))
         call, onset = self.call(clip)
-        night = self.night
-        call = np.pad(call, SR // 10)  # room for what the filters of the way spread
-        call = propagate(
-            call,
-            SR,
-            clip.distance,
-            temperature=night.temperature,
-            humidity=night.humidity,
-            foliage=night.foliage * clip.distance,
-        )
-        if night.reverberation is not None:
-            ratio = 20 * np.log10(clip.distance / night.reverberation)
-            call = reverberate(call, SR, self._rng(SCATTERERS, *which), ratio=ratio, decay_time=night.decay_time)
-        x = night.noise(round((LEAD + self.clip_duration) * SR), SR, self._rng(CLIPS, *which))
-        begin = round((LEAD + onset) * SR) - SR // 10
-        end = min(x.size, begin + call.size)
-        x[begin:end] += call[: end - begin]
-        return Sound(x / FULL_SCALE, SR, LEAD)
+        call = self.night.arriving(call, SR, clip.distance, self._rng(SCATTERERS, *which))
+        noise = self.night.noise(round((LEAD + self.clip_duration) * SR), SR, self._rng(CLIPS, *which))
+        return sound_of_clip(noise, call, onset)
 
     def recording(self, name: str) -> Sound:
         """Sound of a scene."""
-        rng = self._rng(SCENES, _number(name))
+        rng = self._rng(SCENES, int(name.split()[1]))
         return Sound(self.night.noise(round(self.scene_duration * SR), SR, rng) / FULL_SCALE, SR)
 
-    def _rng(self, *purpose: int) -> np.random.Generator:
-        """A generator of its own for each thing, so that it does not matter who makes what, and when."""
-        return np.random.default_rng([self.seed, *purpose])
 
+def sound_of_clip(noise: Waveform, call: Waveform, onset: float) -> Sound:
+    """Sound of a clip from its noise and its call.
 
-def _number(name: str) -> int:
-    """The number in a name that this data set gave."""
-    return int(name.split()[1])
+    Parameters
+    ----------
+    noise : ndarray, shape (sample,)
+        Lead and clip without the call, in pascals.
+    call : ndarray, shape (sample,)
+        The call from `Night.arriving`, in pascals.
+    onset : float
+        When the call begins in the clip, in seconds.
+
+    Returns
+    -------
+    Sound
+    """
+    x = mixed(noise, call, round((LEAD + onset) * SR) - SR // 10)
+    return Sound(x / FULL_SCALE, SR, LEAD)

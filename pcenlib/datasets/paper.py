@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pcenlib.datasets.catalogue import DATASETS, VARIABLE, data_home, find
-from pcenlib.datasets.interface import DataSet, Paired, Reflected
+from pcenlib.datasets.interface import DataSet, Reflected
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.right_whale import SimulatedRightWhale
 
@@ -52,7 +52,7 @@ def paper_data_set(
     Returns
     -------
     DataSet
-        Real clips before which nothing was kept, as in CONI-Knight, come after themselves reversed (`Reflected`).
+        Real clips before which nothing was kept, as in CONI-Knight, come after themselves reversed, as in `Reflected`.
 
     Notes
     -----
@@ -73,4 +73,4 @@ def paper_data_set(
             f"data='real' needs {' and '.join(absent)} in {where}. "
             + " ".join(f"{DATASETS[name].about.title}: {DATASETS[name].about.obtain}." for name in absent)
         )
-    return Paired(Reflected(clips), recordings)
+    return Reflected(clips, recordings)

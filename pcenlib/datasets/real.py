@@ -18,10 +18,9 @@ Only headers and sizes are looked at. Samples that were changed inside a file of
 true ones without a checksum, which none of these sets has for its files.
 """
 
-import csv
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
@@ -35,7 +34,7 @@ from pcenlib.core.recordings import info, missing_bytes, waveform
 from pcenlib.datasets.download import Remote
 from pcenlib.datasets.interface import Clip, Sound
 
-__all__ = ["About", "RealSet", "Report", "fault", "read", "rows", "wav_files"]
+__all__ = ["About", "OnlyRecordings", "RealSet", "Report", "fault", "read", "wav_files"]
 
 
 MISSING = "missing"
@@ -247,6 +246,22 @@ class RealSet:
         return self.report.present
 
 
+@dataclass(frozen=True)
+class OnlyRecordings(RealSet):
+    """A data set whose WAV files are all recordings without a call."""
+
+    pattern: ClassVar[str] = "*"
+    """Where in the folder they are, as for `wav_files`."""
+
+    def _listed(self) -> tuple[list[str], dict[str, str]]:
+        return wav_files(self.folder, self.pattern), {}
+
+    @property
+    def recordings(self) -> list[str]:
+        """Names of the recordings, in alphabetical order."""
+        return list(self._present)
+
+
 def fault(path: Path, about: About) -> str:
     """What is wrong with a file of a data set; nothing, if it is as published.
 
@@ -330,41 +345,6 @@ def read(
     """
     sr = info(path).sr
     return waveform(path, sr, channel=channel, first=first, last=None if n_samples is None else first + n_samples), sr
-
-
-def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Lines of a table in a CSV file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : sequence of str
-        Columns that it must have.
-
-    Yields
-    ------
-    place : str
-        File and number of the line, for reports.
-    row : dict of str to str
-        The columns that were asked for; what is not there is empty.
-
-    Notes
-    -----
-    OSError or ValueError if it is not such a table.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be there: a table with columns {', '.join(columns)}")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            table = csv.DictReader(file)
-            lacking = [column for column in columns if column not in (table.fieldnames or ())]
-            if lacking:
-                raise ValueError(f"has no column {', '.join(lacking)}: it has {', '.join(table.fieldnames or ())}")
-            for row in table:
-                yield f"{path.name}, line {table.line_num}", {column: row[column] or "" for column in columns}
-        except (csv.Error, ValueError) as error:
-            raise ValueError(f"{path} must be a table with columns {', '.join(columns)}: {error}") from error
 
 
 def _some(names: Sequence[str], separator: str = ", ") -> str:

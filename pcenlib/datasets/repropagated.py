@@ -1,14 +1,16 @@
 """Recorded nighthawks sent to distances at which nobody recorded them, in recorded nights.
 
 A recorded call is cut out, limited to the band in which it stands out of its own background, and set to the level that
-calls have at one metre in `SimulatedNighthawk`; the air and the leaves of a `Night` do the rest. What of the recorded
-background is left within the call travels with it. Nights come from recordings whose level nobody knows: all scenes of
-a set are given one gain, so that the median scene has an assumed level in the band of the calls. Every other scene is
-heard behind the calls, the others are the recordings without a call, so that no scene is both.
+calls have at one meter in `SimulatedNighthawk`. The air and the leaves of a `Night` do the rest. What is left of the
+recorded background within the call travels with it. Nights come from recordings whose level nobody knows: all scenes of
+a set get one gain, chosen to give the median scene an assumed level in the band of the calls. Every other scene is
+heard behind calls; the rest are the recordings without a call, so no scene is both.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +18,13 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import check_count, check_range
 from pcenlib.core.recordings import waveform
-from pcenlib.datasets.interface import Clip, Sound
-from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, SimulatedNighthawk
+from pcenlib.datasets.interface import Clip, Seeded, Sound
+from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SCATTERERS, SR, SimulatedNighthawk, sound_of_clip
 from pcenlib.datasets.real import RealSet, read
-from pcenlib.simulation.acoustics import propagate
 from pcenlib.simulation.measurements import CallMeasurements, measure_call
 from pcenlib.simulation.scenes import Night, pascals
 
 __all__ = ["BAND", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
-
 
 Waveform = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def clear_calls(calls: RealSet) -> list[ClearCall]:
     Parameters
     ----------
     calls : RealSet
-        `FlightCalls`.
+        `NighthawkCalls`.
 
     Returns
     -------
@@ -110,54 +110,62 @@ def band_level(x: npt.ArrayLike, sr: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepropagatedNighthawk:
+class RepropagatedNighthawk(Seeded):
     """Recorded calls at each distance in recorded nights, and other scenes of these nights; see `repropagate`.
 
-    Each call is a group, heard before several scenes: nobody knows which calls are of the same bird.
+    Each call is a group, heard in several scenes: nobody knows which calls are of the same bird.
 
     Parameters
     ----------
+    seed : int
+        What the choice of scenes and moments depends on.
     calls : sequence of ClearCall
         From `clear_calls`.
     scenes : sequence of RealSet
         Sets of recordings without a call.
     gains : sequence of float
-        What the samples of each set are multiplied with to be pascals.
-    seed : int
-        What the choice of scenes and moments depends on.
+        What the samples of each set are multiplied by to become pascals.
     distances : sequence of float
-        In metres.
+        In meters.
     n_scenes_per_call : int
         How often each call is heard at each distance, each time in another stretch of night.
     source_level : float
-        Level of the loudest moment of each call at one metre, in dB re 20 µPa.
+        Level of the loudest moment of each call at one meter, in dB re 20 µPa.
     night : Night
-        Weather and leaves; its noises are not used.
+        Weather, leaves and scatterers; its noises are not used.
     """
 
-    calls: Sequence[ClearCall]
+    calls: Sequence[ClearCall] = field(repr=False, compare=False)
     scenes: Sequence[RealSet]
     gains: Sequence[float]
-    seed: int = 0
     distances: Sequence[float] = SimulatedNighthawk.distances
     n_scenes_per_call: int = 8
     source_level: float = SimulatedNighthawk.source_level
     night: Night = field(default_factory=Night)
+    sounds: str = field(init=False, default="")
+    """Hash of the waveforms of the calls, and of the names and sizes of the scenes."""
 
     clip_duration = SimulatedNighthawk.clip_duration
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count("n_scenes_per_call", self.n_scenes_per_call)
         if not self.calls or len(self.scenes) != len(self.gains) or sum(map(len, self._names)) < 2:
             raise ValueError("calls must hold at least one call, and scenes two recordings, with a gain for each set")
         for distance in self.distances:
             check_range("distances", distance, 1)
+        digest = hashlib.sha256()
+        for call in self.calls:
+            digest.update(f"{call.name} {call.waveform.size}\n".encode() + call.waveform.tobytes())
+        for scenes, names in zip(self.scenes, self._names, strict=True):
+            digest.update("".join(f"{name} {(scenes.folder / name).stat().st_size}\n" for name in names).encode())
+        object.__setattr__(self, "sounds", digest.hexdigest()[:16])
 
     @property
     def clips(self) -> list[Clip]:
         """Every clip, by distance, then by call."""
         return [
-            Clip(f"{call} {number} at {distance:g} m", float(distance), self.calls[call].name)
+            Clip(f"{call} {number} at {distance:g} m", float(distance), self.calls[call].name, (call, number))
             for distance in self.distances
             for call in range(len(self.calls))
             for number in range(self.n_scenes_per_call)
@@ -173,36 +181,24 @@ class RepropagatedNighthawk:
         """The scenes that are heard behind calls."""
         return [f"{which}/{name}" for which, names in enumerate(self._names) for name in names[::2]]
 
-    @property
+    @cached_property
     def _names(self) -> list[Sequence[str]]:
+        """Recordings of each set. They go along to workers, which need not look at the folders again."""
         return [scenes.recordings for scenes in self.scenes]
 
     def call(self, clip: Clip) -> Waveform:
         """The call of a clip as it arrives, in pascals."""
-        which, _ = self._numbers(clip)
-        x = np.pad(pascals(self.source_level) * self.calls[which].waveform, SR // 10)
-        night, distance = self.night, clip.distance
-        return propagate(
-            x,
-            SR,
-            distance,
-            temperature=night.temperature,
-            humidity=night.humidity,
-            foliage=night.foliage * distance,
-        )
+        x = pascals(self.source_level) * self.calls[clip.key[0]].waveform
+        scatterers = self._rng(*clip.key, round(1000 * clip.distance), SCATTERERS)
+        return self.night.arriving(x, SR, clip.distance, scatterers)
 
     def clip(self, clip: Clip) -> Sound:
         """Sound of a clip: the call as it arrives, somewhere in one of the scenes kept for that."""
-        rng = np.random.default_rng([self.seed, *self._numbers(clip), round(1000 * clip.distance)])
+        rng = self._rng(*clip.key, round(1000 * clip.distance))
         scene = self._scene(str(rng.choice(self.backgrounds)))
         n_samples = round((LEAD + self.clip_duration) * SR)
         first = int(rng.integers(scene.size - n_samples))
-        x = scene[first : first + n_samples]
-        call = self.call(clip)
-        begin = round((LEAD + rng.uniform(0.15, 0.3)) * SR) - SR // 10
-        end = min(x.size, begin + call.size)
-        x[begin:end] += call[: end - begin]
-        return Sound(x / FULL_SCALE, SR, LEAD)
+        return sound_of_clip(scene[first : first + n_samples], self.call(clip), rng.uniform(0.15, 0.3))
 
     def recording(self, name: str) -> Sound:
         """Sound of a scene."""
@@ -213,12 +209,6 @@ class RepropagatedNighthawk:
         which, _, file = name.partition("/")
         path = self.scenes[int(which)].folder / file
         return self.gains[int(which)] * waveform(path, SR)
-
-    @staticmethod
-    def _numbers(clip: Clip) -> tuple[int, int]:
-        """Numbers of the call, and of its scene."""
-        call, number = clip.name.split()[:2]
-        return int(call), int(number)
 
 
 def repropagate(
@@ -234,7 +224,7 @@ def repropagate(
     Parameters
     ----------
     calls : RealSet
-        `FlightCalls`.
+        `NighthawkCalls`.
     scenes : sequence of RealSet
         Sets of recordings without a call.
     seed, distances

@@ -17,13 +17,14 @@ from pcenlib.core.checks import check_waveform
 from pcenlib.core.setting import RIGHT_WHALE
 from pcenlib.core.spectrogram import spectrogram
 from pcenlib.datasets.interface import Clip
-from pcenlib.datasets.real import About, RealSet, Report, read, rows
+from pcenlib.datasets.real import About, RealSet, Report, read
+from pcenlib.datasets.tables import labels
 
 __all__ = ["SNR_BINS", "RightWhaleChallenge", "received_snr"]
 
 
 SNR_BINS = np.arange(1.5, 18, 3.0)
-"""Centres of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
+"""Centers of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
 
 BAND = (50.0, 300.0)  # of up-calls, in Hz
 CLIPS_PER_BLOCK = 6000
@@ -34,7 +35,7 @@ class RightWhaleChallenge(RealSet):
     """The clips of the challenge's training set: up-calls as positives, noise as negatives.
 
     Of clips that are the same to the last byte, the first in the table is kept; if their labels differ, none is. Groups
-    are five blocks of consecutive clips: clips with neighbouring numbers are more alike than others, as if they were
+    are five blocks of consecutive clips: clips with neighboring numbers are more alike than others, as if they were
     near in time.
     """
 
@@ -56,33 +57,27 @@ class RightWhaleChallenge(RealSet):
     @cached_property
     def _labels(self) -> tuple[dict[str, bool], dict[str, str]]:
         """Whether there is an up-call in each file, and lines that do not say so."""
-        labels, skipped = {}, {}
-        for place, row in rows(self.folder / "train.csv", ["clip_name", "label"]):
-            name = f"train/{row['clip_name']}"
-            if row["label"] not in ("0", "1") or not row["clip_name"] or name in labels:
-                skipped[place] = f"must name a file once and say 0 or 1, got {row['clip_name']!r} and {row['label']!r}"
-            else:
-                labels[name] = row["label"] == "1"
-        return labels, skipped
+        found, skipped = labels(self.folder / "train.csv", ("clip_name", "label"))
+        return {f"train/{name}": call for name, call in found.items()}, skipped
 
     def _listed(self) -> tuple[list[str], dict[str, str]]:
-        labels, skipped = self._labels
-        return list(labels), skipped
+        found, skipped = self._labels
+        return list(found), skipped
 
     def _looked_at(self, report: Report) -> Report:
         same = defaultdict(list)
         for name in report.present:
             same[hashlib.sha256((self.folder / name).read_bytes()).digest()].append(name)
-        labels, _ = self._labels
+        is_call, _ = self._labels
         repeats: dict[str, str] = {}
         for first, *others in same.values():
-            contradict = any(labels[name] != labels[first] for name in others)
+            contradict = any(is_call[name] != is_call[first] for name in others)
             repeats.update(dict.fromkeys([first, *others] if contradict else others, first))
         return replace(report, repeats=repeats)
 
     def _labelled(self, label: bool) -> list[str]:
-        labels, _ = self._labels
-        return [name for name in self._present if labels[name] == label and name not in self.report.repeats]
+        is_call, _ = self._labels
+        return [name for name in self._present if is_call[name] == label and name not in self.report.repeats]
 
     @cached_property
     def clips(self) -> list[Clip]:
@@ -116,7 +111,7 @@ def received_snr(x: npt.ArrayLike, sr: int) -> float:
     -------
     float
         The ratio. For a call of half a second or more it is 1 to 3 dB too high, as the quietest frames are quieter than
-        noise is on average. Stationary noise alone gives about -1 dB, so that smaller ratios cannot be told apart. Any
+        noise is on average. Stationary noise alone gives about -1 dB, so smaller ratios cannot be told apart. Any
         other sound in the band that comes and goes counts as a call.
     """
     if sr != RIGHT_WHALE.sr:

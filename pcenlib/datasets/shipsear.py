@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from pcenlib.datasets.real import About, RealSet, wav_files
+from pcenlib.datasets.real import About, OnlyRecordings
 
 __all__ = ["ShipsEar"]
 
 
 @dataclass(frozen=True)
-class ShipsEar(RealSet):
+class ShipsEar(OnlyRecordings):
     """The recordings of ShipsEar."""
 
     about = About(
@@ -23,11 +23,3 @@ class ShipsEar(RealSet):
         n_files=90,
         sr=52734,
     )
-
-    def _listed(self) -> tuple[list[str], dict[str, str]]:
-        return wav_files(self.folder), {}
-
-    @property
-    def recordings(self) -> list[str]:
-        """Names of the recordings, in alphabetical order."""
-        return list(self._present)

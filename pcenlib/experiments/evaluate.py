@@ -384,7 +384,8 @@ def _clip_table(
 
     clips = list(dataset.clips)
     found = _run(function, clips, names=[clip.name for clip in clips], **workers)
-    rows = [(*clip, *row) for clip, rows in zip(clips, found.values(), strict=True) for row in rows]
+    about = [(clip.name, clip.distance, clip.group) for clip in clips]
+    rows = [(*clip, *row) for clip, rows in zip(about, found.values(), strict=True) for row in rows]
     return in_order(pd.DataFrame(rows, columns=["clip", "distance", "group", *columns]))
 
 

@@ -56,7 +56,7 @@ MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
-    """Measure recorded nighthawks, `FlightCalls`: column `clip`, and the fields of `CallMeasurements`."""
+    """Measure recorded nighthawks, `NighthawkCalls`: column `clip`, and the fields of `CallMeasurements`."""
     import pandas as pd
 
     rows = []
@@ -154,7 +154,7 @@ EXPERIMENTS = {
     "right-whale-calls": Experiment(
         run=right_whale_calls,
         sets=("narw",),
-        definition=describe("measure_sweep of recorded up-calls, version 1", SWEEPS, MOST),
+        definition=describe("measure_sweep of recorded up-calls, version 2", SWEEPS, MOST),
         keys=("clip",),
         tolerances=dict.fromkeys(SweepMeasurements._fields, 1e-5),
     ),

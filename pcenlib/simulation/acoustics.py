@@ -1,6 +1,6 @@
-"""What happens to sound on its way: spreading, absorption, foliage, echoes and reverberation.
+"""What happens to sound along its path: spreading, absorption, foliage, echoes and reverberation.
 
-Distances are metres, frequencies hertz, attenuations decibels.
+Distances are meters, frequencies hertz, attenuations decibels.
 """
 
 import math
@@ -48,9 +48,9 @@ def spreading_loss(
     Parameters
     ----------
     distance : array_like
-        Distance from the source, in metres; positive.
+        Distance from the source, in meters; positive.
     reference : float
-        Distance at which the loss is 0 dB, in metres.
+        Distance at which the loss is 0 dB, in meters.
     exponent : float
         Power n of the distance with which intensity falls.
 
@@ -63,7 +63,7 @@ def spreading_loss(
     check_range("exponent", exponent, 0)
     distance = np.asarray(distance, dtype=np.float64)
     if not np.all(np.isfinite(distance) & (distance > 0)):
-        raise ValueError("distance must be finite and positive, in metres")
+        raise ValueError("distance must be finite and positive, in meters")
     return 10 * exponent * np.log10(distance / reference)
 
 
@@ -134,7 +134,7 @@ def relaxation_frequencies(
     kelvin = temperature + 273.15
     warmth = kelvin / REFERENCE_TEMPERATURE
     squeeze = pressure / REFERENCE_PRESSURE
-    # Molar concentration of water vapour, in per cent (annex B).
+    # Molar concentration of water vapor, in per cent (annex B).
     saturation = 10 ** (4.6151 - 6.8346 * (TRIPLE_POINT / kelvin) ** 1.261)
     vapour = humidity * saturation / squeeze
     oxygen = squeeze * (24 + 4.04e4 * vapour * (0.02 + vapour) / (0.391 + vapour))
@@ -150,7 +150,7 @@ def foliage_loss(frequency: npt.ArrayLike, *, path: float) -> npt.NDArray[np.flo
     frequency : array_like
         Frequency in hertz; between the octave bands of the standard, the loss is interpolated in octaves.
     path : float
-        Metres of the way that lead through leaves so dense that one cannot see through them. Below 10 m nothing is
+        Meters of the path through leaves so dense that one cannot see through them. Below 10 m nothing is
         lost; what exceeds 200 m counts as 200 m, as the standard has it, because sound finds its way above the trees.
 
     Returns
@@ -187,18 +187,18 @@ def propagate(
     sr : int
         Samples per second.
     distance : float
-        Distance to the sensor in metres, at least `reference`.
+        Distance to the sensor in meters, at least `reference`.
     temperature, humidity, pressure : float
         Weather, as for `atmospheric_absorption`.
     foliage : float
-        Metres of the way that lead through dense foliage, as for `foliage_loss`; at most `distance`.
+        Meters of the path through dense foliage, as for `foliage_loss`; at most `distance`.
     reference : float
-        Distance at which `x` was heard, in metres.
+        Distance at which `x` was heard, in meters.
 
     Returns
     -------
     ndarray, shape (..., sample)
-        Waveform at the sensor. The time of travel is left out, so that calls at all distances start together.
+        Waveform at the sensor. The time of travel is left out, so calls at all distances start together.
 
     Notes
     -----
@@ -227,7 +227,7 @@ def seawater_absorption(
 ) -> npt.NDArray[np.float64]:
     """Absorption of a pure tone by sea water, Ainslie and McColm (1998).
 
-    Boric acid, magnesium sulphate and pure water each take up sound; below 1 kHz hardly any is taken up at all.
+    Boric acid, magnesium sulfate and pure water each take up sound; below 1 kHz hardly any is taken up at all.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def seawater_absorption(
     salinity : float
         In parts per thousand, from 5 to 50.
     depth : float
-        In kilometres, from 0 to 7.
+        In kilometers, from 0 to 7.
     acidity : float
         pH, from 7.7 to 8.3.
 
@@ -281,12 +281,12 @@ def propagate_in_sea(
     sr : int
         Samples per second.
     distance : float
-        Distance to the sensor in metres, at least `reference`.
+        Distance to the sensor in meters, at least `reference`.
     exponent : float
         Power of the distance with which intensity falls, as for `spreading_loss`: 2 in deep water, 1 far out in
         shallow water, 1.5 as a practical mean of both.
     reference : float
-        Distance at which `x` was heard, in metres.
+        Distance at which `x` was heard, in meters.
 
     Returns
     -------
@@ -327,22 +327,22 @@ def reflect(
 ) -> npt.NDArray[np.float64]:
     r"""A waveform with its echo from a plane: the ground, or the surface of the sea.
 
-    The echo seems to come from the mirror image of the source. Its way is longer,
+    The echo seems to come from the mirror image of the source. Its path is longer,
 
     .. math:: \sqrt{d^2 + (h_1 + h_2)^2} \quad\text{instead of}\quad \sqrt{d^2 + (h_1 - h_2)^2},
 
-    so that it comes later and, by spreading, is weaker; the two interfere.
+    so it comes later and, by spreading, is weaker; the two interfere.
 
     Parameters
     ----------
     x : array_like, shape (..., sample)
-        The waveform that arrives on the direct way.
+        The waveform that arrives on the direct path.
     sr : int
         Samples per second.
     distance : float
-        Horizontal distance d between source and sensor, in metres.
+        Horizontal distance d between source and sensor, in meters.
     source_height, sensor_height : float
-        Their distances from the plane, in metres.
+        Their distances from the plane, in meters.
     coefficient : float
         Share of the pressure that is reflected, in [-1, 1]; -1 for a calm sea seen from below.
     speed : float
@@ -378,7 +378,7 @@ def reverberate(
     Parameters
     ----------
     x : array_like, shape (sample,)
-        The waveform that arrives on the direct way.
+        The waveform that arrives on the direct path.
     sr : int
         Samples per second.
     rng : numpy.random.Generator

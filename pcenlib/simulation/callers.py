@@ -17,7 +17,7 @@ Caller = TypeVar("Caller", "Nighthawk", "UpCall")
 
 @dataclass(frozen=True, kw_only=True)
 class Nighthawk:
-    """A Common Nighthawk (*Chordeiles minor*) that calls: what its *peent* sounds like at one metre.
+    """A Common Nighthawk (*Chordeiles minor*) that calls: what its *peent* sounds like at one meter.
 
     The defaults are fitted to the calls in which the nocturnal flight-call recordings of Rhinehart et al. (2022) show
     the pulses clearly: measured alike, by `measurements.measure_call`, simulated calls have the medians and the spreads
@@ -28,7 +28,7 @@ class Nighthawk:
     pulse_rate : float
         Pulses a second, too fast to be heard apart: the fine vertical lines of a spectrogram.
     start, end : float
-        Centre of the resonance at the beginning and at the end of the call, in hertz.
+        Center of the resonance at the beginning and at the end of the call, in hertz.
     width : float
         Standard deviation of the resonance's gain over frequency, in hertz.
     duration : float
@@ -36,7 +36,7 @@ class Nighthawk:
     attack, release : float
         Time in which the call grows to its full level, and falls from it, in seconds.
     level : float
-        Sound pressure level of the call's loudest moment at one metre, in dB re 20 µPa. Nobody measured it for these
+        Sound pressure level of the call's loudest moment at one meter, in dB re 20 µPa. Nobody measured it for these
         birds; 90 dB is a common figure for birds of their size (Brackenbury, 1979).
     """
 
@@ -144,7 +144,7 @@ class UpCall:
     harmonic : float
         Level of the second harmonic below the first, in dB.
     level : float
-        Source level, in dB re 1 µPa at one metre.
+        Source level, in dB re 1 µPa at one meter.
 
     Notes
     -----

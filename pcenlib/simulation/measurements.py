@@ -36,7 +36,7 @@ SMOOTHING = 0.010
 GAP = 0.030
 
 THIRD_OCTAVES = 50 * 2 ** (np.arange(13) / 3)
-"""Centres of the bands of a ship's long-term spectrum, from 50 to 800 Hz."""
+"""Centers of the bands of a ship's long-term spectrum, from 50 to 800 Hz."""
 
 MODULATION_RATES = np.arange(1, 20.5, 0.5)
 """Rates at which a ship's level may fluctuate, in hertz."""
@@ -217,13 +217,13 @@ def measure_sweep(
 ) -> SweepMeasurements:
     r"""Find the rising tone that fits a clip best.
 
-    Along each candidate
+    Along each candidate that rises, end > start,
 
     .. math:: f(t) = \mathrm{start} + (\mathrm{end} - \mathrm{start})\,(t / \mathrm{duration})^{\mathrm{curvature}}
 
-    at each onset, the level over the median of each frequency is averaged, between -5 and 20 dB, so that neither one
-    loud moment nor one gap decides. The best has the largest average times the square root of its duration, for the
-    average over a long stretch of noise is nearer to zero.
+    and at each onset, the level over the median of each frequency is averaged, between -5 and 20 dB, so neither one
+    loud moment nor one gap decides. The best has the largest average times the square root of its duration, because the
+    average over a long stretch of noise is closer to zero.
 
     Parameters
     ----------
@@ -261,6 +261,10 @@ def measure_sweep(
     start, end, curvature = (
         values.ravel() for values in np.meshgrid(*map(np.asarray, (starts, ends, curvatures)), indexing="ij")
     )
+    rising = end > start
+    if not rising.any():
+        raise ValueError(f"ends must reach above the lowest of starts, got {ends!r} and {starts!r}")
+    start, end, curvature = start[rising], end[rising], curvature[rising]
     progress = np.linspace(0, 1, 24)
     path = start[:, np.newaxis] + (end - start)[:, np.newaxis] * progress ** curvature[:, np.newaxis]
     bins = np.rint(path / setting.bin_width).astype(np.intp)

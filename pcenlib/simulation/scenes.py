@@ -1,4 +1,4 @@
-"""A night in a forest and a bay with ships: weather, the path of the sound, and the noise around the sensor."""
+"""A night in a forest and a bay with ships: how calls arrive there, and the noise around the sensor."""
 
 import functools
 from collections.abc import Callable
@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import check_range
 from pcenlib.simulation import noises
-from pcenlib.simulation.acoustics import relaxation_frequencies
+from pcenlib.simulation.acoustics import propagate, propagate_in_sea, relaxation_frequencies, reverberate
+from pcenlib.simulation.ships import sea_noise, ship_noise, ships
 
-__all__ = ["Night", "Sea"]
+__all__ = ["Night", "Sea", "mixed", "pascals"]
 
 Waveform = npt.NDArray[np.float64]
 
@@ -25,9 +26,9 @@ class Night:
     temperature, humidity : float
         Weather, as for `acoustics.atmospheric_absorption`.
     foliage : float
-        Share of the way from bird to sensor that leads through dense foliage.
+        Share of the path from bird to sensor through dense foliage.
     reverberation : float, optional
-        Distance in metres at which the forest scatters as much energy to the sensor as comes straight; by default,
+        Distance in meters at which the forest scatters as much energy to the sensor as comes straight; by default,
         nothing scatters. The ratio grows with the square of the distance, as direct sound falls.
     decay_time : float
         Time in which the scattered sound falls by 60 dB, in seconds.
@@ -108,22 +109,35 @@ class Night:
                 total += pascals(level) * make(n_samples, sr, own)
         return total
 
+    def arriving(self, call: Waveform, sr: int, distance: float, rng: np.random.Generator) -> Waveform:
+        """A call at one meter as it arrives from a distance; `rng` places the scatterers, if there are any.
 
-def pascals(level: float) -> float:
-    """Root mean square pressure of a sound pressure level in dB re 20 µPa."""
-    return float(20e-6 * 10 ** (level / 20))
+        Silence of a tenth of a second at either end leaves room for what the filters spread.
+        """
+        call = propagate(
+            np.pad(call, sr // 10),
+            sr,
+            distance,
+            temperature=self.temperature,
+            humidity=self.humidity,
+            foliage=self.foliage * distance,
+        )
+        if self.reverberation is None:
+            return call
+        ratio = 20 * np.log10(distance / self.reverberation)
+        return reverberate(call, sr, rng, ratio=ratio, decay_time=self.decay_time)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sea:
-    """The way of the sound, and the noise around the sensor; levels in dB re 1 µPa.
+    """The path of the sound, and the noise around the sensor; levels in dB re 1 µPa.
 
     Parameters
     ----------
     exponent : float
         Power of the distance with which intensity falls, as for `acoustics.propagate_in_sea`.
     reverberation : float, optional
-        Distance in metres at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
+        Distance in meters at which surface and floor scatter as much energy to the sensor as comes straight; the ratio
         grows with the square of the distance. None for a sea that scatters nothing.
     decay_time : float
         Time in which the scattered sound falls by 60 dB, in seconds.
@@ -155,3 +169,39 @@ class Sea:
             check_range(name, getattr(self, name), 0)
         for name in ("ambient", "ship"):
             check_range(name, getattr(self, name), -np.inf)
+
+    def day(self, rng: np.random.Generator) -> tuple[float, float]:
+        """Level of the ambient noise, and share of clips with a ship, on some day."""
+        ambient = self.ambient + self.ambient_days * rng.standard_normal()
+        return float(ambient), float(min(1.0, self.traffic * rng.uniform(0, 2)))
+
+    def noise(self, n_samples: int, sr: int, rng: np.random.Generator, *, ambient: float, traffic: float) -> Waveform:
+        """The sound of a stretch of a day, in micropascals, perhaps with a ship; see `day`."""
+        total = sea_noise(n_samples, sr, rng, level=ambient + self.ambient_clips * rng.standard_normal())
+        if rng.random() < traffic:
+            gain = np.sqrt(np.mean(total**2)) * 10 ** (rng.normal(self.ship, 6.0) / 20)
+            total += gain * ship_noise(n_samples, sr, rng, ship=ships(1, rng)[0])
+        return total
+
+    def arriving(self, call: Waveform, sr: int, distance: float, rng: np.random.Generator) -> Waveform:
+        """A call at one meter as it arrives from a distance; `rng` places the scatterers, if there are any."""
+        call = propagate_in_sea(call, sr, distance, exponent=self.exponent)
+        if self.reverberation is None:
+            return call
+        ratio = 20 * np.log10(distance / self.reverberation)
+        call = reverberate(call, sr, rng, ratio=ratio, decay_time=self.decay_time)
+        # The spreading loss already covers all energy, direct and scattered.
+        return call / np.sqrt(1 + 10 ** (ratio / 10))
+
+
+def pascals(level: float) -> float:
+    """Root mean square pressure of a sound pressure level in dB re 20 µPa."""
+    return float(20e-6 * 10 ** (level / 20))
+
+
+def mixed(noise: Waveform, call: Waveform, begin: int) -> Waveform:
+    """A stretch of noise with a call that begins at a sample of it, and that ends with the noise at the latest."""
+    end = min(noise.size, begin + call.size)
+    total = noise.copy()
+    total[begin:end] += call[: end - begin]
+    return total

@@ -5,22 +5,16 @@ import dataclasses
 import math
 import pickle
 
-import librosa
 import numpy as np
 import pytest
 import scipy.signal
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import RIGHT_WHALE, max_pooled_pcen, smoothing_coefficient, spectrogram
-from pcenlib.core.evaluation import count_exceedances
+from pcenlib.datasets import right_whale
 from pcenlib.datasets.right_whale import FULL_SCALE, LEAD, SHIPS, SR, SimulatedRightWhale
-from pcenlib.experiments import evaluate
-from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED
-from pcenlib.simulation import noises
-from pcenlib.simulation.callers import UpCall, up_call
-from pcenlib.simulation.measurements import measure_sweep
-from pcenlib.simulation.noises import noise, sea_noise
+from pcenlib.simulation.callers import UpCall
 from pcenlib.simulation.scenes import Sea
+from pcenlib.simulation.ships import sea_noise, ships
 
 SMALL = {"n_bins": 3, "n_calls": 2, "n_days": 2, "n_ships": 3, "duration": 60.0}
 # Nothing but the call, straight from the whale.
@@ -254,8 +248,8 @@ def modulation(x):
 
 
 def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone(monkeypatch):
-    fleet = [dataclasses.replace(ship, depth=0.5) for ship in noises.ships(6, np.random.default_rng(0))]
-    monkeypatch.setattr(noises, "ships", lambda *_: fleet)  # most ships throb so little that it would not show
+    fleet = [dataclasses.replace(ship, depth=0.5) for ship in ships(6, np.random.default_rng(0))]
+    monkeypatch.setattr(right_whale, "ships", lambda *_: fleet)  # most ships throb so little that it would not show
     dataset = SimulatedRightWhale(n_ships=6, duration=360.0, transients=False)
     without = dataclasses.replace(dataset, modulation=0.0)
     peaks = []
@@ -273,7 +267,7 @@ def test_without_modulation_the_spectrum_is_the_same_and_the_rhythm_is_gone(monk
 
 def test_modulation_is_a_factor_on_the_depth_of_each_ship(monkeypatch):
     depths = []
-    monkeypatch.setattr(noises, "ship_noise", lambda n, *_, ship: depths.append(ship.depth) or np.zeros(n))
+    monkeypatch.setattr(right_whale, "ship_noise", lambda n, *_, ship: depths.append(ship.depth) or np.zeros(n))
     for factor in (1.0, 2.0, 1e6):
         SimulatedRightWhale(n_ships=1, duration=60.0, modulation=factor).recording("ship 00")
     assert depths[1] == pytest.approx(2 * depths[0])
@@ -285,7 +279,7 @@ def test_modulation_is_a_factor_on_the_depth_of_each_ship(monkeypatch):
 def test_without_swell_the_rest_of_a_ship_is_the_same():
     dataset = SimulatedRightWhale(n_ships=6, duration=360.0)
     without = dataclasses.replace(dataset, swelling=False)
-    fleet = noises.ships(6, np.random.default_rng([0, SHIPS]))
+    fleet = ships(6, np.random.default_rng([0, SHIPS]))
     for ship, name in zip(fleet, dataset.recordings, strict=True):
         gain = 20 * np.log10(dataset.recording(name).source / without.recording(name).source)
         assert np.std(gain) == pytest.approx(ship.swell, rel=0.2)
@@ -323,116 +317,3 @@ def test_bad_simulations_are_refused(name, value):
 def test_bad_seas_are_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         Sea(**{name: value})
-
-
-# Protocols
-
-
-def test_the_paper_is_taken_at_its_word():
-    assert RIGHT_WHALE_PAPER.setting == RIGHT_WHALE
-    assert RIGHT_WHALE.s == 0.33
-    changed = {
-        field.name
-        for field in dataclasses.fields(RIGHT_WHALE_PAPER)
-        if field.default is not dataclasses.MISSING and getattr(RIGHT_WHALE_PAPER, field.name) != field.default
-    }
-    assert changed == {"skip_recording"}
-    assert RIGHT_WHALE_PAPER.skip_recording * RIGHT_WHALE.hop == pytest.approx(2, abs=RIGHT_WHALE.hop / 2)
-
-
-def test_released_bands_are_bins_5_to_128():
-    frequencies = RIGHT_WHALE_RELEASED.setting.frequencies
-    assert_allclose(frequencies, np.arange(5, 129) * SR / 256)
-    assert RIGHT_WHALE_RELEASED.setting.first_bin == 5
-
-
-def test_released_s_is_that_of_librosa_for_a_time_constant_of_a_second():
-    s = RIGHT_WHALE_RELEASED.setting.s
-    assert s == pytest.approx(0.0606, abs=2e-3)
-    # What its filter keeps of an impulse after eight frames.
-    impulse = np.full((1, 8), 1e-30)
-    impulse[0, 0] = 1e3
-    options = {"sr": SR, "hop_length": RIGHT_WHALE.hop_length, "gain": 1.0, "bias": 0.0, "power": 1.0, "eps": 1e-6}
-    _, state = librosa.pcen(impulse, time_constant=1.0, zi=np.zeros((1, 1)), return_zf=True, **options)
-    decay = (state[0, 0] / (1e3 * s)) ** (1 / 8)
-    assert decay == pytest.approx(1 - s, rel=1e-9)
-    assert s == smoothing_coefficient(2 * math.pi, hop=RIGHT_WHALE.hop)
-
-
-def test_dropped_bands_change_pcen_in_recordings_and_nothing_else():
-    dataset = SimulatedRightWhale(n_bins=12, n_calls=2, n_days=1, n_ships=2, duration=60.0)
-    released = dataclasses.replace(RIGHT_WHALE_RELEASED, dropped_in_recordings=60)  # so many that it shows
-    protocols = {"all": dataclasses.replace(released, dropped_in_recordings=0), "dropped": released}
-    table = evaluate.evaluate(dataset, protocols, jobs=1).set_index(["protocol", "detector", "distance"])
-    whole, dropped = table.loc["all"], table.loc["dropped"]
-    assert_array_equal(whole["threshold"], dropped["threshold"])
-    for flux in ("averaged flux", "max-pooled flux"):
-        assert_array_equal(whole.loc[flux, "false_alarms"], dropped.loc[flux, "false_alarms"])
-    fewer = dropped.loc["max-pooled PCEN", "false_alarms"]
-    assert (fewer <= whole.loc["max-pooled PCEN", "false_alarms"]).all()
-    assert fewer.sum() < 0.8 * whole.loc["max-pooled PCEN", "false_alarms"].sum()
-    setting, alarms = released.setting, 0
-    for name in dataset.recordings:
-        E = spectrogram(dataset.recording(name).source, setting)[60:]
-        ratio = np.expm1(max_pooled_pcen(E, s=setting.s))[released.skip_recording :]
-        values = np.log1p(1 / (setting.s + (1 - setting.s) / ratio))
-        thresholds = dropped.loc["max-pooled PCEN", "threshold"]
-        alarms += np.array(count_exceedances([{"pcen": values}], {"pcen": thresholds}).alarms["pcen"])
-    assert_array_equal(fewer, alarms)
-
-
-# Rising tones
-
-GRIDS = {
-    "starts": np.arange(60, 161, 10),
-    "ends": np.arange(140, 301, 10),
-    "durations": np.arange(0.5, 1.41, 0.1),
-    "curvatures": np.array([0.7, 1.0, 1.5, 2.0]),
-}
-
-
-def clip_with(call, onset, *, snr, seed=0):
-    """Three seconds with a call in them, so many dB above white noise."""
-    rng = np.random.default_rng(seed)
-    x = noise(3 * SR, SR, rng) * 10 ** (-snr / 20) / np.sqrt(2)
-    wave = up_call(call, SR)
-    begin = round(onset * SR)
-    x[begin : begin + wave.size] += wave
-    return x
-
-
-@pytest.mark.parametrize("snr", [-5.0, 0.0, 10.0])
-@pytest.mark.parametrize(
-    ("start", "end", "duration", "curvature"),
-    [(100, 200, 1.0, 1.0), (80, 250, 0.8, 1.5), (130, 190, 1.2, 2.0), (90, 240, 0.9, 0.7)],
-)
-def test_a_sweep_is_found_where_it_is(start, end, duration, curvature, snr):
-    call = UpCall(start=start, end=end, duration=duration, curvature=curvature, harmonic=-60)
-    found = measure_sweep(clip_with(call, 0.9, snr=snr), SR, **GRIDS)
-    # The fades of the call and the length of the window blur its ends.
-    assert found.onset == pytest.approx(0.9, abs=0.15)
-    assert found.duration == pytest.approx(duration, abs=0.31)
-    assert found.start == pytest.approx(start, abs=20)
-    assert found.end == pytest.approx(end, abs=30)
-    middle = found.start + (found.end - found.start) * 0.5**found.curvature
-    assert middle == pytest.approx(start + (end - start) * 0.5**curvature, abs=15)
-
-
-def test_contrast_grows_with_the_level_and_is_small_in_noise():
-    contrasts = [measure_sweep(clip_with(UpCall(), 1.0, snr=snr), SR, **GRIDS).contrast for snr in (-40, -10, 0, 10)]
-    assert_array_equal(contrasts, np.sort(contrasts))
-    assert contrasts[0] < 5 < contrasts[2]
-
-
-def test_harmonic_is_told_from_none():
-    strong, weak = (
-        measure_sweep(clip_with(UpCall(harmonic=harmonic), 1.0, snr=10.0), SR, **GRIDS).harmonic
-        for harmonic in (-3.0, -40.0)
-    )
-    assert strong > weak + 5
-    assert strong == pytest.approx(0, abs=5)
-
-
-def test_a_sweep_longer_than_the_clip_is_refused():
-    with pytest.raises(ValueError, match=r"^durations must"):
-        measure_sweep(np.ones(SR), SR, **{**GRIDS, "durations": [2.0]})

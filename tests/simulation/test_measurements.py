@@ -1,17 +1,27 @@
-"""Measurements of calls: on sounds whose numbers are known, and on simulated nighthawks beside recorded ones."""
+"""Measurements of calls, rising tones and ships: on sounds whose numbers are known, and beside recorded ones."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib.experiments import stored
 from pcenlib.simulation import measurements
-from pcenlib.simulation.callers import nighthawk_call, nighthawks
-from pcenlib.simulation.measurements import CallMeasurements, measure_call
+from pcenlib.simulation.callers import UpCall, nighthawk_call, nighthawks, up_call
+from pcenlib.simulation.measurements import (
+    MODULATION_RATES,
+    THIRD_OCTAVES,
+    CallMeasurements,
+    measure_call,
+    measure_ship,
+    measure_sweep,
+)
 from pcenlib.simulation.noises import noise
+from pcenlib.simulation.ships import ship_noise, ships
 
-SR = 22050
+SR, SEA_SR = 22050, 2000
 BAND = (2500.0, 5000.0)
 RATES = (150.0, 300.0)
 # (samples per second, contrast in dB)
@@ -327,7 +337,7 @@ def test_simulated_calls_show_their_pulses_as_clearly_as_recorded_ones(recorded,
     assert recorded["striation"].min() < simulated["striation"].median() < recorded["striation"].max()
 
 
-# Bad input
+# Calls that are refused
 
 
 @pytest.mark.parametrize(
@@ -353,3 +363,174 @@ def test_bad_calls_are_refused(name, value):
     x = clip(np.sin(2 * np.pi * 3500 * times(0.2, SR)))
     with pytest.raises(ValueError, match=f"^{name} must"):
         measure_call(**{"x": x, "sr": SR, "band": BAND, "pulse_rates": RATES, name: value})
+
+
+# Rising tones
+
+GRIDS = {
+    "starts": np.arange(60, 161, 10),
+    "ends": np.arange(140, 301, 10),
+    "durations": np.arange(0.5, 1.41, 0.1),
+    "curvatures": np.array([0.7, 1.0, 1.5, 2.0]),
+}
+
+
+def clip_with(call, onset, *, snr, seed=0):
+    """Three seconds with a call in them, so many dB above white noise."""
+    rng = np.random.default_rng(seed)
+    x = noise(3 * SEA_SR, SEA_SR, rng) * 10 ** (-snr / 20) / np.sqrt(2)
+    wave = up_call(call, SEA_SR)
+    begin = round(onset * SEA_SR)
+    x[begin : begin + wave.size] += wave
+    return x
+
+
+@pytest.mark.parametrize("snr", [-5.0, 0.0, 10.0])
+@pytest.mark.parametrize(
+    ("start", "end", "duration", "curvature"),
+    [(100, 200, 1.0, 1.0), (80, 250, 0.8, 1.5), (130, 190, 1.2, 2.0), (90, 240, 0.9, 0.7)],
+)
+def test_a_sweep_is_found_where_it_is(start, end, duration, curvature, snr):
+    call = UpCall(start=start, end=end, duration=duration, curvature=curvature, harmonic=-60)
+    found = measure_sweep(clip_with(call, 0.9, snr=snr), SEA_SR, **GRIDS)
+    # The fades of the call and the length of the window blur its ends.
+    assert found.onset == pytest.approx(0.9, abs=0.15)
+    assert found.duration == pytest.approx(duration, abs=0.31)
+    assert found.start == pytest.approx(start, abs=20)
+    assert found.end == pytest.approx(end, abs=30)
+    middle = found.start + (found.end - found.start) * 0.5**found.curvature
+    assert middle == pytest.approx(start + (end - start) * 0.5**curvature, abs=15)
+
+
+def test_contrast_grows_with_the_level_and_is_small_in_noise():
+    contrasts = [
+        measure_sweep(clip_with(UpCall(), 1.0, snr=snr), SEA_SR, **GRIDS).contrast for snr in (-40, -10, 0, 10)
+    ]
+    assert_array_equal(contrasts, np.sort(contrasts))
+    assert contrasts[0] < 5 < contrasts[2]
+
+
+def test_harmonic_is_told_from_none():
+    strong, weak = (
+        measure_sweep(clip_with(UpCall(harmonic=harmonic), 1.0, snr=10.0), SEA_SR, **GRIDS).harmonic
+        for harmonic in (-3.0, -40.0)
+    )
+    assert strong > weak + 5
+    assert strong == pytest.approx(0, abs=5)
+
+
+def test_a_sweep_longer_than_the_clip_is_refused():
+    with pytest.raises(ValueError, match=r"^durations must"):
+        measure_sweep(np.ones(SEA_SR), SEA_SR, **{**GRIDS, "durations": [2.0]})
+
+
+def test_only_rising_lines_are_tried():
+    """As in one recorded up-call, whose loudest tone falls: it used to be taken for the call."""
+    x = clip_with(UpCall(start=150, end=145, duration=0.6, curvature=1.0, harmonic=-60), 0.9, snr=20.0)
+    found = measure_sweep(x, SEA_SR, **GRIDS | {"starts": [100, 150], "ends": [145, 160]})
+    assert found.end > found.start
+
+
+def test_every_stored_up_call_rises():
+    table = stored.load("right-whale-calls").table
+    assert (table["end"] > table["start"]).all()
+
+
+def test_lines_that_all_fall_are_refused():
+    with pytest.raises(ValueError, match=r"^ends must"):
+        measure_sweep(np.ones(4 * SEA_SR), SEA_SR, **GRIDS | {"starts": [150], "ends": [150, 100]})
+
+
+# Ships
+
+
+def fluctuating(*, slope=0.0, rate=None, depth=0.0, seconds=20, sr=SEA_SR, seed=0):
+    """Noise whose amplitude swings at a rate."""
+    x = noise(seconds * sr, sr, np.random.default_rng(seed), slope=slope)
+    return x if rate is None else x * (1 + depth * np.cos(2 * np.pi * rate * np.arange(x.size) / sr))
+
+
+@given(slope=st.floats(-8, 3), seed=st.integers(0, 100))
+def test_slope_of_a_ship_is_that_of_its_noise(slope, seed):
+    assert measure_ship(fluctuating(slope=slope, seed=seed), SEA_SR).slope == pytest.approx(slope, abs=0.5)
+
+
+@given(rate=st.sampled_from(MODULATION_RATES[4:]), seed=st.integers(0, 100))
+def test_rate_of_a_deep_modulation_is_found_and_stands_out(rate, seed):
+    found = measure_ship(fluctuating(slope=-4, rate=rate, depth=0.7, seed=seed), SEA_SR)
+    assert found.rate == pytest.approx(rate, abs=0.5)
+    assert found.excess > 12
+
+
+def test_deeper_modulation_stands_out_further():
+    excesses = [measure_ship(fluctuating(rate=7, depth=depth), SEA_SR).excess for depth in (0.1, 0.2, 0.4, 0.8)]
+    assert excesses == sorted(excesses)
+
+
+def test_steady_noise_has_no_rhythm():
+    assert max(measure_ship(fluctuating(seed=seed), SEA_SR).excess for seed in range(10)) < 6
+
+
+def test_levels_are_over_their_mean_and_modulation_over_its_median():
+    found = measure_ship(fluctuating(slope=-4, rate=5, depth=0.5), SEA_SR)
+    assert found.levels.shape == THIRD_OCTAVES.shape
+    assert np.mean(10 ** (found.levels / 10)) == pytest.approx(1)
+    assert found.modulation.shape == MODULATION_RATES.shape
+    assert np.median(found.modulation) == 0
+    assert found.modulation.max() == found.excess
+
+
+def test_gain_and_sample_rate_do_not_matter():
+    x = fluctuating(slope=-4, rate=5, depth=0.5, sr=8000)
+    one, other = measure_ship(x, 8000), measure_ship(30 * x, 8000)
+    assert other.levels == pytest.approx(one.levels)
+    assert other.modulation == pytest.approx(one.modulation)
+    assert (one.rate, one.slope) == (5, pytest.approx(-4, abs=0.5))
+
+
+def test_a_tone_and_a_slam_hardly_matter():
+    x = fluctuating(slope=-4, rate=6, depth=0.4)
+    with_both = x + 5 * np.sin(2 * np.pi * 250 * np.arange(x.size) / SEA_SR)
+    with_both[20000:20040] += 50
+    found = measure_ship(with_both, SEA_SR)
+    assert found.rate == 6
+    assert found.excess > 12
+
+
+@pytest.mark.parametrize(
+    ("x", "sr", "message"),
+    [
+        (np.ones((2, 9000)), SEA_SR, "shape"),
+        (np.ones(9000), 1000, "sr"),
+        (np.ones(7000), SEA_SR, "duration of x"),
+    ],
+)
+def test_bad_ships_are_refused(x, sr, message):
+    with pytest.raises(ValueError, match=message):
+        measure_ship(x, sr)
+
+
+def test_stored_passages_have_every_column_that_the_chapter_shows():
+    table = stored.load("ship-passages").table
+    assert len(table) == 15
+    assert table.filter(like="level_").shape[1] == THIRD_OCTAVES.size
+    assert table.filter(like="modulation_").shape[1] == MODULATION_RATES.size
+    assert (table["excess"] == table.filter(like="modulation_").max(axis=1)).all()
+
+
+def test_ships_are_fitted_to_the_recorded_passages():
+    table = stored.load("ship-passages").table
+    rng, found = np.random.default_rng(0), []
+    for number, ship in enumerate(ships(180, rng)):
+        n_samples = round(SEA_SR * table["duration"].iloc[number % len(table)])
+        found.append(measure_ship(ship_noise(n_samples, SEA_SR, rng, ship=ship), SEA_SR))
+    excess, rate = (np.array([getattr(ship, name) for ship in found]) for name in ("excess", "rate"))
+    assert np.median([ship.slope for ship in found]) == pytest.approx(np.median(table["slope"]), abs=0.5)
+    shares = [0.25, 0.5, 0.75]
+    assert np.quantile(excess, shares) == pytest.approx(np.quantile(table["excess"], shares), abs=1.5)
+    assert np.mean(rate < 5) == pytest.approx(np.mean(table["rate"] < 5), abs=0.15)
+    recorded = np.median(table.filter(like="modulation_"), axis=0)
+    simulated = np.median([ship.modulation for ship in found], axis=0)
+    for low in range(4):  # in steps of 5 Hz
+        inside = np.floor(MODULATION_RATES / 5) == low
+        assert np.mean(simulated[inside]) == pytest.approx(np.mean(recorded[inside]), abs=1)

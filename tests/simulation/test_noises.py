@@ -1,7 +1,4 @@
-"""Callers and noises, measured from their waveforms."""
-
-import dataclasses
-import functools
+"""Noises, measured from their waveforms."""
 
 import numpy as np
 import pytest
@@ -10,38 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib.simulation.callers import Nighthawk, nighthawk_call, nighthawks, scops_owl_hoot
-from pcenlib.simulation.noises import clicks, insects, modulated_noise, noise, noise_burst, pulsation, rain, wind
+from pcenlib.simulation.noises import clicks, insects, noise, noise_burst, pulsation, rain, wind
+from tests.sounds import centroid
 
 SR = 22050
 SOURCES = {
-    "nighthawk": lambda rng: nighthawk_call(SR, rng),
-    "scops owl": lambda rng: scops_owl_hoot(SR, rng),
     "noise": lambda rng: noise(1000, SR, rng, slope=-3),
     "noise burst": lambda rng: noise_burst(SR, rng),
-    "modulated noise": lambda rng: modulated_noise(1000, SR, rng, period=0.01),
     "wind": lambda rng: wind(1000, SR, rng),
     "clicks": lambda rng: clicks(1000, SR, rng, rate=1000),
     "rain": lambda rng: rain(1000, SR, rng),
     "insects": lambda rng: insects(SR, SR, rng),
 }
-
-
-@functools.cache
-def calls(sr=SR, n=30, bird=None):
-    rng = np.random.default_rng(0)
-    return [nighthawk_call(sr, rng, bird=bird) for _ in range(n)]
-
-
-def pulse_rate(call, sr=SR):
-    envelope = np.abs(scipy.signal.hilbert(call))
-    frequency, power = scipy.signal.periodogram(envelope, sr, window="hann", nfft=2**16)
-    return frequency[np.argmax(np.where(frequency > 60, power, 0))]
-
-
-def centroid(x, sr):
-    frequency, power = scipy.signal.periodogram(x, sr, window="hann")
-    return np.sum(frequency * power) / np.sum(power)
 
 
 def slope_of(x, sr, low, high):
@@ -62,166 +39,6 @@ def test_a_seed_determines_the_sound(source):
 def test_a_generator_gives_a_new_sound_each_time(source):
     rng = np.random.default_rng(1)
     assert not np.array_equal(source(rng), source(rng))
-
-
-# Nighthawk
-
-
-def test_nighthawk_calls_peak_at_1_and_begin_and_end_in_silence():
-    for call in calls():
-        assert np.abs(call).max() == pytest.approx(1)
-        assert np.abs(call[[0, -1]]).max() < 0.02
-
-
-@pytest.mark.parametrize("sr", [16000, 22050, 44100])
-def test_nighthawk_calls_last_a_fifth_of_a_second(sr):
-    durations = [len(call) / sr for call in calls(sr)]
-    assert np.mean(durations) == pytest.approx(0.21, rel=0.02)
-    assert 0.01 < np.std(durations) / np.mean(durations) < 0.06
-
-
-def test_nighthawk_pulse_rate():
-    rates = [pulse_rate(call) for call in calls()]
-    assert np.mean(rates) == pytest.approx(219, rel=0.02)
-    assert 0.005 < np.std(rates) / np.mean(rates) < 0.06
-
-
-@pytest.mark.parametrize("sr", [16000, 22050, 44100])
-def test_nighthawk_resonance_falls_from_4_to_3300_hertz(sr):
-    edge = round(0.030 * sr)
-    assert np.mean([centroid(call[:edge], sr) for call in calls(sr)]) == pytest.approx(4000, abs=100)
-    assert np.mean([centroid(call[-edge:], sr) for call in calls(sr)]) == pytest.approx(3400, abs=100)
-
-
-def test_nighthawk_energy_lies_in_its_band():
-    for call in calls():
-        frequency, power = scipy.signal.periodogram(call, SR)
-        inside = (frequency > 2500) & (frequency < 5000)
-        assert power[inside].sum() > 0.95 * power.sum()
-
-
-@pytest.mark.parametrize("sr", [8000, 0, np.nan])
-def test_nighthawk_needs_a_sample_rate_that_holds_it(sr):
-    with pytest.raises(ValueError, match=r"^sr must"):
-        nighthawk_call(sr, np.random.default_rng(0))
-
-
-def test_a_higher_voice_needs_a_higher_sample_rate():
-    bird = Nighthawk(start=9000.0, end=12000.0)
-    assert np.isfinite(nighthawk_call(44100, np.random.default_rng(0), bird=bird)).all()
-    with pytest.raises(ValueError, match=r"^sr must be a finite number at least 25120"):
-        nighthawk_call(22050, np.random.default_rng(0), bird=bird)
-
-
-OTHER_BIRDS = {
-    "slow pulses": Nighthawk(pulse_rate=90.0),
-    "fast pulses": Nighthawk(pulse_rate=400.0, width=700.0),
-    "rising and narrow": Nighthawk(start=2500.0, end=4500.0, width=250.0),
-    "low": Nighthawk(start=1200.0, end=900.0, width=250.0),
-    "long": Nighthawk(duration=0.5, attack=0.1, release=0.05),
-}
-
-
-@pytest.mark.parametrize("bird", OTHER_BIRDS.values(), ids=OTHER_BIRDS.keys())
-def test_a_bird_calls_as_it_is_described(bird):
-    heard = calls(n=15, bird=bird)
-    assert np.mean([len(call) / SR for call in heard]) == pytest.approx(bird.duration, rel=0.03)
-    assert np.mean([pulse_rate(call) for call in heard]) == pytest.approx(bird.pulse_rate, rel=0.02)
-    edge = round(0.15 * bird.duration * SR)
-    begins, ends = (np.mean([centroid(call[part], SR) for call in heard]) for part in (slice(edge), slice(-edge, None)))
-    fall = bird.end - bird.start
-    # The resonance moves as the square of time: by 1 % of its way in the middle of the first part, 86 % in the last's.
-    assert begins == pytest.approx(bird.start + 0.01 * fall, rel=0.04)
-    assert ends == pytest.approx(bird.start + 0.86 * fall, rel=0.04)
-
-
-@pytest.mark.parametrize(("width", "start"), [(200.0, 4000.0), (560.0, 4000.0), (560.0, 2500.0)])
-def test_width_of_the_resonance(width, start):
-    bird = Nighthawk(width=width, start=start, end=start, pulse_rate=50.0)
-    spreads = []
-    for call in calls(n=10, bird=bird):
-        frequency, power = scipy.signal.periodogram(call, SR, window="hann")
-        centre = np.sum(frequency * power) / np.sum(power)
-        spreads.append(np.sqrt(np.sum((frequency - centre) ** 2 * power) / np.sum(power)))
-    # The power of a Gaussian gain is narrower than the gain by the square root of two.
-    assert np.mean(spreads) == pytest.approx(width / np.sqrt(2), rel=0.03)
-
-
-@pytest.mark.parametrize("bird", [Nighthawk(), Nighthawk(start=10000.0, end=10000.0, width=1000.0)])
-def test_a_call_is_the_same_at_any_sample_rate_but_for_what_that_cannot_hold(bird):
-    fine, coarse = (nighthawk_call(sr, np.random.default_rng(0), bird=bird) for sr in (44100, 22050))
-    halved = scipy.signal.decimate(fine, 2, ftype="fir", n=500)[: coarse.size]
-    assert np.corrcoef(halved, coarse[: halved.size])[0, 1] > 0.99
-
-
-def test_pulses_are_a_little_irregular_in_strength():
-    spreads = []
-    for call in calls(n=10, bird=Nighthawk(start=4000.0, end=4000.0, duration=0.4)):
-        envelope = np.abs(scipy.signal.hilbert(call))[round(0.05 * SR) : -round(0.05 * SR)]
-        peaks, _ = scipy.signal.find_peaks(envelope, distance=round(0.7 * SR / 219))
-        spreads.append(np.std(envelope[peaks]) / np.mean(envelope[peaks]))
-    assert np.mean(spreads) == pytest.approx(0.2, abs=0.04)
-
-
-def test_attack_and_release():
-    bird = Nighthawk(duration=0.4, attack=0.1, release=0.05)
-    squares = np.zeros((60, round(0.4 * SR)))
-    for row, call in zip(squares, calls(n=60, bird=bird), strict=True):
-        row[:] = np.interp(np.arange(row.size) / row.size, np.arange(call.size) / call.size, call**2)
-    level = np.sqrt(np.convolve(squares.mean(axis=0), np.ones(200) / 200, mode="same"))
-    full = np.median(level[round(0.15 * SR) : round(0.3 * SR)])
-    attack, release = (level[round(time * SR)] / full for time in (0.05, 0.4 - 0.025))
-    assert attack == pytest.approx(0.5, abs=0.05)
-    assert release == pytest.approx(0.5, abs=0.05)
-
-
-def test_birds_differ_and_their_calls_differ_less():
-    birds = nighthawks(40, np.random.default_rng(0))
-    assert len(set(birds)) == 40
-    spread = np.std([bird.pulse_rate for bird in birds])
-    within = np.mean([np.std([pulse_rate(call) for call in calls(n=5, bird=bird)]) for bird in birds[:10]])
-    assert within < 0.5 * spread
-
-
-def test_birds_vary_around_the_median_bird():
-    birds = nighthawks(2000, np.random.default_rng(0))
-    assert nighthawks(2000, np.random.default_rng(0)) == birds
-    for field in dataclasses.fields(Nighthawk):
-        values = np.array([getattr(bird, field.name) for bird in birds])
-        assert np.median(values) == pytest.approx(field.default, rel=0.03)
-        if field.name not in ("release", "level"):
-            assert 0.02 < np.std(np.log(values)) < 0.35
-    levels = np.array([bird.level for bird in birds])
-    assert np.mean(levels) == pytest.approx(90, abs=0.3)
-    assert np.std(levels) == pytest.approx(3, rel=0.05)
-
-
-def test_a_smaller_flock_is_the_first_birds_of_a_larger_one():
-    assert nighthawks(7, np.random.default_rng(3))[:4] == nighthawks(4, np.random.default_rng(3))
-
-
-def test_the_level_of_a_bird_does_not_change_its_waveform():
-    loud, soft = (calls(n=1, bird=Nighthawk(level=level))[0] for level in (100.0, 60.0))
-    assert_array_equal(loud, soft)
-
-
-@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, "1"])
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Nighthawk) if field.name != "level"])
-def test_impossible_birds_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must"):
-        Nighthawk(**{name: value})
-
-
-def test_levels_of_birds_are_numbers():
-    assert Nighthawk(level=-10.0).level == -10.0
-    with pytest.raises(ValueError, match=r"^level must"):
-        Nighthawk(level=np.nan)
-
-
-@pytest.mark.parametrize("n_birds", [0, -1, 2.5, None])
-def test_a_flock_is_a_number_of_birds(n_birds):
-    with pytest.raises(ValueError, match=r"^n_birds must be a positive integer"):
-        nighthawks(n_birds, np.random.default_rng(0))
 
 
 # Noise
@@ -300,29 +117,20 @@ def test_bad_bursts_are_refused(name, value):
         noise_burst(SR, np.random.default_rng(0), **{name: value})
 
 
-# Modulated noise
+def test_a_burst_in_a_band_without_any_frequency_is_refused():
+    with pytest.raises(ValueError, match="fmin and fmax"):
+        noise_burst(SR, np.random.default_rng(0), fmin=1001, fmax=1002)
+
+
+# Pulsation
 
 
 @pytest.mark.parametrize(("active", "n_on"), [(0.5, 64), (0.25, 32), (0.75, 96), (1.0, 128)])
-def test_modulated_noise_is_on_for_its_share_of_each_period(active, n_on):
-    # 128 samples a period, a power of two so that no border is a matter of rounding.
-    x = modulated_noise(10 * 128, 1024, np.random.default_rng(0), period=0.125, active=active)
-    on = (x != 0).reshape(10, 128)
-    assert_array_equal(on, np.broadcast_to(np.arange(128) < n_on, (10, 128)))
-
-
-def test_modulated_noise_is_noise_times_its_envelope():
-    x = noise(1024, 1024, np.random.default_rng(0))
-    on = np.arange(1024) % 256 < 128
-    for depth in (0, 0.25, 1):
-        y = modulated_noise(1024, 1024, np.random.default_rng(0), period=0.25, depth=depth)
-        assert_allclose(y, np.where(on, 1, 1 - depth) * x)
-
-
-def test_modulated_noise_has_a_root_mean_square_of_1_while_on():
-    x = modulated_noise(2**17, 2000, np.random.default_rng(0), period=0.128, active=0.3)
-    assert np.sqrt(np.mean(x[x != 0] ** 2)) == pytest.approx(1, abs=0.01)
-    assert np.mean(x != 0) == pytest.approx(0.3, abs=0.01)
+@pytest.mark.parametrize("depth", [0, 0.25, 1])
+def test_a_pulsation_is_on_for_its_share_of_each_period(active, n_on, depth):
+    # 128 samples a period, a power of two, so no border depends on rounding.
+    gain = pulsation(10 * 128, 1024, period=0.125, active=active, depth=depth).reshape(10, 128)
+    assert_array_equal(gain, np.tile(np.where(np.arange(128) < n_on, 1, 1 - depth), (10, 1)))
 
 
 # Parts of a period that are exact in binary, so that no border is a matter of rounding.
@@ -333,11 +141,6 @@ def test_phase_moves_the_pulsation_within_its_period(phase, depth):
     assert_array_equal(gain[:128], gain[128:])
     later = pulsation(256, 1024, period=0.125, depth=depth)
     assert np.sum(gain != np.roll(later, -round(128 * phase))) <= 4  # at most a sample at each of four borders
-
-
-def test_modulated_noise_takes_a_slope():
-    x = modulated_noise(2**18, 2000, np.random.default_rng(0), period=0.128, depth=0.0, slope=-6)
-    assert slope_of(x, 2000, 40, 900) == pytest.approx(-6, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -353,14 +156,9 @@ def test_modulated_noise_takes_a_slope():
         ("depth", 1.1),
     ],
 )
-def test_bad_modulation_is_refused(name, value):
+def test_bad_pulsations_are_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
-        modulated_noise(100, SR, np.random.default_rng(0), **{"period": 0.01, name: value})
-
-
-def test_a_burst_in_a_band_without_any_frequency_is_refused():
-    with pytest.raises(ValueError, match="fmin and fmax"):
-        noise_burst(SR, np.random.default_rng(0), fmin=1001, fmax=1002)
+        pulsation(100, SR, **{"period": 0.01, name: value})
 
 
 # Wind
@@ -639,20 +437,3 @@ def test_the_first_chirp_comes_anywhere_within_a_period():
 def test_bad_noises_are_refused(source, name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         source(**{"n_samples": 1000, "sr": SR, "rng": np.random.default_rng(0), "rate": 1.0, name: value})
-
-
-# Scops owl
-
-
-@pytest.mark.parametrize("sr", [8000, 22050])
-def test_scops_owls_whistle_near_1300_hz_for_a_quarter_of_a_second(sr):
-    rng = np.random.default_rng(0)
-    hoots = [scops_owl_hoot(sr, rng) for _ in range(30)]
-    assert np.mean([len(hoot) / sr for hoot in hoots]) == pytest.approx(0.25, rel=0.03)
-    assert np.mean([centroid(hoot, sr) for hoot in hoots]) == pytest.approx(1310, rel=0.03)
-    for hoot in hoots:
-        assert 0.95 < np.abs(hoot).max() <= 1
-        assert np.abs(hoot[[0, -1]]).max() < 0.02
-        assert centroid(hoot[: len(hoot) // 8], sr) > centroid(hoot[len(hoot) // 2 :], sr) + 50  # falls at first
-    with pytest.raises(ValueError, match=r"^sr must"):
-        scops_owl_hoot(2000, rng)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from pcenlib.datasets.interface import Clip, Sound
-from pcenlib.datasets.real import About, RealSet, read, rows
+from pcenlib.datasets.real import About, RealSet, read
+from pcenlib.datasets.tables import rows
 
-__all__ = ["FlightCalls"]
+__all__ = ["NighthawkCalls"]
 
 
 # Where in a file its call is, and the clip around it, in seconds.
@@ -14,7 +15,7 @@ DURATION = 0.7
 
 
 @dataclass(frozen=True)
-class FlightCalls(RealSet):
+class NighthawkCalls(RealSet):
     """Calls near the first second of their files, with the sound before them.
 
     Nobody knows how far the birds were, nor which calls are of the same bird: distances are 0, for calls as they were
