@@ -13,11 +13,12 @@ from typing import Any
 from sphinx.application import Sphinx
 
 MATHJAX = "tex-svg-full.js"
-UNWANTED = (
-    r'<link rel="preload" as="font"[^>]*>',  # the theme's, refused to pages that are opened from a folder
-    r' role="doc-biblioentry"',  # of the bibliography: no longer allowed,
-    r'(?<=<div) role="list"(?= class="citation-list")',  # and a list without list items
-)
+MENDED = {
+    r'<link rel="preload" as="font"[^>]*>': "",  # the theme's, refused to pages that are opened from a folder
+    r' role="doc-biblioentry"': "",  # of the bibliography: no longer allowed,
+    r'(?<=<div) role="list"(?= class="citation-list")': "",  # and a list without list items
+    r'<summary>(?=<span class="toctree-toggle")': '<summary aria-label="Sections">',  # in the sidebar: without a name
+}
 # Jupyter Book sends Colab to the notebook's source, which does not install pcenlib; see _config.yml.
 COLAB_LINK = re.compile(r"(?<=https://colab\.research\.google\.com/github/)([^\"]+/blob/v[^/\"]+)(?=/)")
 
@@ -49,8 +50,8 @@ def mend_pages(app: Sphinx, exception: Exception | None) -> None:
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        for unwanted in UNWANTED:
-            text = re.sub(unwanted, "", text)
+        for pattern, mended in MENDED.items():
+            text = re.sub(pattern, mended, text)
         text = COLAB_LINK.sub(r"\1-colab", text)
         page.write_text(text, encoding="utf-8")
 

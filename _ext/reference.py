@@ -56,7 +56,7 @@ def room_page(room: str, read: Sequence[Chapter]) -> str:
     """The page of a room: what it is for, then its modules."""
     lines = [f"# pcenlib.{room}", "", *automodule(f"pcenlib.{room}")]
     for module in modules(room, read):
-        lines += [f"## {module.removeprefix('pcenlib.')}", "", *automodule(module, members=True)]
+        lines += [f"## {module.rpartition('.')[2]}", "", *automodule(module, members=True)]
     return "\n".join(lines)
 
 

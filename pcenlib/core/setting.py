@@ -130,7 +130,7 @@ class Setting:
 
     @property
     def window(self) -> FloatArray:
-        """Periodic Hann window: its copies add up to a constant at every hop that divides half its length."""
+        """Periodic Hann window. Its copies add up to a constant at every hop that divides half its length."""
         return _hann(self.win_length)
 
     @property

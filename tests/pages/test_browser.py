@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent.parent
 
 def pages():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
+    nested = [[chapter, *chapter.get("sections", [])] for chapter in chapters]
+    files = [toc["root"], *(page["file"] for pages in nested for page in pages)]
     return [f"{file}.html" for file in files] + ["search.html", "genindex.html"]
 
 
