@@ -53,13 +53,6 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
 }
 """Color and line of each detector and representation, wherever it appears."""
 
-NAMES = {
-    "averaged_flux": "averaged flux",
-    "max_pooled_flux": "max-pooled flux",
-    "max_pooled_pcen": "max-pooled PCEN",
-}
-"""What figures call the fields of `streaming.DetectionFunctions`."""
-
 TIMES = {
     "1 ms": 1e-3,
     "10 ms": 1e-2,
@@ -402,7 +395,7 @@ def mtbfa_curves(
     Axes
     """
     duration = float(table["duration"].max())
-    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index=x, columns="detector")
+    wide = table.pivot(index=x, columns="detector")
     median, low, high = (wide[name].clip(upper=duration) for name in ("mtbfa", "mtbfa_low", "mtbfa_high"))
     labels = sorted(median.columns, key=[*STYLES, *median.columns].index)
     ax = curves(
@@ -559,8 +552,9 @@ def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 1
     distances = table.index.unique("distance")
     figure, axes = plt.subplots(1, len(distances), figsize=(7.2, 5), sharey=True, squeeze=False)
     for ax, distance in zip(axes[0], distances, strict=True):
-        parts = table.xs(distance, level="distance").groupby("detector")
-        series = {NAMES.get(str(name), str(name)): (part["median"], part["min"], part["max"]) for name, part in parts}
+        parts = dict(iter(table.xs(distance, level="distance").groupby("detector")))
+        labels = sorted(map(str, parts), key=[*STYLES, *parts].index)
+        series = {label: tuple(parts[label][name] for name in ("median", "min", "max")) for label in labels}
         ends = (0.9 * limits[0], 1.1 * limits[1])
         text = {"xlabel": "factor in MTBFA@50", "title": f"{distance:g} m"}
         dots(list(table.index.unique("protocol")), series, xscale="log", xlim=ends, ax=ax, **text)

@@ -254,7 +254,7 @@ def lines_with(ax, marker):
 
 
 def test_mtbfa_curves_draw_each_detector_in_its_style_and_order():
-    times = {"other": {30: 90, 100: 8}, "max_pooled_pcen": {100: 3, 30: 100}, "averaged_flux": {30: 20, 100: 2}}
+    times = {"other": {30: 90, 100: 8}, "max-pooled PCEN": {100: 3, 30: 100}, "averaged flux": {30: 20, 100: 2}}
     ax = plots.mtbfa_curves(over_groups_table(times), chance=1.5, xlabel="distance (km)", title="Title")
     assert texts(ax) == ("distance (km)", "MTBFA@50", "Title")
     assert ax.get_yscale() == "log"
@@ -272,7 +272,7 @@ def test_mtbfa_curves_draw_each_detector_in_its_style_and_order():
 
 def test_mtbfa_curves_without_censoring_name_the_chance_level_alone():
     _, ax = plt.subplots()
-    table = over_groups_table({"averaged_flux": {30: 20, 100: 2}})
+    table = over_groups_table({"averaged flux": {30: 20, 100: 2}})
     assert plots.mtbfa_curves(table, chance=1.5, ax=ax) is ax
     assert [text.get_text().strip() for text in ax.texts] == ["chance"]
     assert_array_equal(ax.lines[-1].get_ydata(), [1.5, 1.5])
@@ -282,8 +282,8 @@ def test_mtbfa_curves_without_censoring_name_the_chance_level_alone():
 
 def test_censored_times_are_open_triangles_on_the_line_of_the_duration_side_by_side():
     times = {
-        "averaged_flux": {30: np.inf, 100: 600.0, 300: 4},  # a single false alarm is none that is censored
-        "max_pooled_pcen": {30: np.inf, 100: np.inf, 300: 20},
+        "averaged flux": {30: np.inf, 100: 600.0, 300: 4},  # a single false alarm is none that is censored
+        "max-pooled PCEN": {30: np.inf, 100: np.inf, 300: 20},
     }
     ax = plots.mtbfa_curves(over_groups_table(times), chance=1)
     assert [text.get_text().strip() for text in ax.texts] == ["chance", "no false alarm in 10 min"]
@@ -310,8 +310,8 @@ def test_censored_times_are_open_triangles_on_the_line_of_the_duration_side_by_s
 def test_the_axis_of_times_is_labelled_in_units_that_people_use(tmp_path):
     plots.use_style()
     figure, axes = plt.subplots(1, 2, sharey=True)
-    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: 0.5, 100: 0.2}}), chance=1, ax=axes[0])
-    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: np.inf, 100: 300}}), chance=1, ax=axes[1])
+    plots.mtbfa_curves(over_groups_table({"averaged flux": {30: 0.5, 100: 0.2}}), chance=1, ax=axes[0])
+    plots.mtbfa_curves(over_groups_table({"averaged flux": {30: np.inf, 100: 300}}), chance=1, ax=axes[1])
     figure.savefig(tmp_path / "figure.png")
     low, high = axes[0].get_ylim()
     assert low < 0.1
@@ -379,7 +379,7 @@ def test_dots_of_one_series_need_no_legend():
 
 
 def test_mtbfa_curves_against_another_column():
-    table = over_groups_table({"averaged_flux": {30: 20, 100: np.inf}}).rename(columns={"distance": "level"})
+    table = over_groups_table({"averaged flux": {30: 20, 100: np.inf}}).rename(columns={"distance": "level"})
     ax = plots.mtbfa_curves(table.assign(distance=60), chance=1, x="level", xlabel="level (dB)")
     assert_array_equal(ax.lines[0].get_xdata(), [30, 100])
     assert ax.get_xlabel() == "level (dB)"
@@ -387,14 +387,14 @@ def test_mtbfa_curves_against_another_column():
 
 def test_factors_have_a_panel_for_each_distance_and_a_row_for_each_protocol():
     keys = [("tiling", 60.0), ("bands", 60.0), ("tiling", 200.0), ("bands", 200.0)]
-    rows = [(*key, detector) for key in keys for detector in plots.NAMES]
+    rows = [(*key, detector) for key in keys for detector in DETECTORS]
     names = ["protocol", "distance", "detector"]
     table = pd.DataFrame({"median": 2.0, "min": 0.0, "max": np.inf}, index=pd.MultiIndex.from_tuples(rows, names=names))
     table.iloc[-1, 0] = 4  # PCEN, with other bands, far away
     near, far = plots.factor_dots(table)
     assert [ax.get_title() for ax in (near, far)] == ["60 m", "200 m"]
     assert [label.get_text() for label in near.get_yticklabels()] == ["tiling", "bands"]
-    assert [line.get_label() for line in far.lines[:3]] == list(plots.NAMES.values())
+    assert [line.get_label() for line in far.lines[:3]] == DETECTORS
     assert_array_equal(far.lines[2].get_xdata(), [2, 4])
     ends = far.collections[2].get_segments()
     np.testing.assert_allclose([[x for x, _ in end] for end in ends], [[0.01, 100]] * 2)
