@@ -1,7 +1,7 @@
 """The command line: ``python -m pcenlib detect ...``, or ``pcenlib detect ...`` where it is installed.
 
 Each subcommand is a function that adds its parser, and one that runs it and returns the exit status. What they need is
-imported when they run, so that ``--help`` is there at once.
+imported when they run, so ``--help`` appears at once.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        By default, those that the program was started with.
+        By default, the ones the program was started with.
 
     Returns
     -------

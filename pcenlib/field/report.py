@@ -26,6 +26,7 @@ from pcenlib.field.search import Search
 from pcenlib.field.survey import Survey
 from pcenlib.jobs.files import write_whole
 from pcenlib.show import plots
+from pcenlib.show.events import event_panels, timeline
 from pcenlib.show.players import RATES, player
 
 __all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures"]
@@ -103,7 +104,7 @@ def figure_of_event(event: Event, search: Search) -> npt.NDArray[np.object_]:
     E = read_spectrogram(event.file, setting, channel=search.channel, first=first - lead, last=last)
     name = Path(event.file).name
     when = f", {event.time}" if event.time else ""
-    return plots.event_panels(
+    return event_panels(
         E[:, lead:],
         pcen(E, s=setting.s)[:, lead:],
         max_pooled_pcen(E, s=setting.s)[lead:],
@@ -192,7 +193,7 @@ def report(found: Survey, search: Search, files: Sequence[str]) -> str:
 
     Notes
     -----
-    All sounds of a page are played with the same gain, so that a faint one is faint.
+    All sounds of a page are played with the same gain, so a faint one is faint.
     """
     events = [event for event in found.events if event.file in files]
     recordings = {name: recording for name, recording in found.recordings.items() if name in files}
@@ -246,7 +247,7 @@ def _hours_figure(found: Survey) -> str:
     caption = "Events by hour and day, as the recorder's clock tells them; hatched where nothing was recorded."
     if not _has_clocks(found.recordings):
         caption = "Events by hour from the start of the first recording, as if all followed one another."
-    return _figure("When", _png(plots.timeline, counts, days), alt, caption)
+    return _figure("When", _png(timeline, counts, days), alt, caption)
 
 
 def _levels_figure(found: Survey, search: Search) -> str:
@@ -271,7 +272,7 @@ def _levels_figure(found: Survey, search: Search) -> str:
         ax = plots.curves(
             np.array(times, dtype="datetime64[ms]"), {"": levels}, xlabel="", ylabel="noise level (dB)", marker="."
         )
-        ax.set_ylim(min(known) - 3, max(known) + 3)  # so that a steady noise looks steady
+        ax.set_ylim(min(known) - 3, max(known) + 3)  # so a steady noise looks steady
         if _has_clocks(found.recordings):
             # Hours, and the date where a day begins.
             locator = ax.xaxis.get_major_locator()
@@ -301,9 +302,7 @@ def _strongest(events: Sequence[Event], search: Search) -> list[str]:
         alt = f"Spectrogram, PCEN and detection function around {place}; the event is marked."
         sound = player(x, sr, f"The event at {place}", gain=gain)._repr_html_()
         sections.append(_figure(place, picture, alt, facts, heading="h3") + sound)
-    caption = (
-        f"<p>All sounds are played {gain:+.0f} dB louder than recorded, so that the loudest is as loud as can be.</p>"
-    )
+    caption = f"<p>All sounds are played {gain:+.0f} dB louder than recorded, so the loudest is as loud as can be.</p>"
     return [caption, *sections]
 
 

@@ -1,7 +1,7 @@
-"""Every figure of the book. Functions take data, draw, and return axes; they compute nothing.
+"""The figures of the book. Functions take data, draw, and return axes; they compute nothing.
 
-A detector has the same colour in every figure, in a palette that colour-blind readers can tell apart (Okabe and Ito,
-2008), and its own line style, so that the figures also work in print.
+A detector has the same color in every figure, in a palette that color-blind readers can tell apart (Okabe and Ito,
+2008), and its own line style, so the figures also work in print.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
 from pcenlib.core.evaluation import format_mtbfa
 from pcenlib.core.setting import Setting
+from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "curves",
     "dots",
-    "event_panels",
     "factor_dots",
     "frames",
     "gallery",
@@ -34,17 +33,17 @@ __all__ = [
     "image",
     "mark",
     "mtbfa_curves",
+    "mtbfa_panels",
     "reference_lines",
     "stacked_bars",
-    "timeline",
     "use_style",
 ]
 
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
-    "averaged flux": {"color": "#E69F00", "linestyle": "--"},
-    "max-pooled flux": {"color": "#0072B2", "linestyle": "-."},
-    "max-pooled PCEN": {"color": "#D55E00", "linestyle": "-"},
+    AVERAGED_FLUX: {"color": "#E69F00", "linestyle": "--"},
+    MAX_POOLED_FLUX: {"color": "#0072B2", "linestyle": "-."},
+    MAX_POOLED_PCEN: {"color": "#D55E00", "linestyle": "-"},
     "slower PCEN": {"color": "#CC79A7", "linestyle": (0, (4, 1))},
     "after suppression": {"color": "#8C6D1F", "linestyle": (0, (1, 1))},
     "in the whale's bands": {"color": "#56B4E9", "linestyle": "-."},
@@ -52,14 +51,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
     "chance": {"color": "0.35", "linestyle": ":"},
 }
-"""Colour and line of each detector and representation, wherever it appears."""
-
-NAMES = {
-    "averaged_flux": "averaged flux",
-    "max_pooled_flux": "max-pooled flux",
-    "max_pooled_pcen": "max-pooled PCEN",
-}
-"""What figures call the fields of `streaming.DetectionFunctions`."""
+"""Color and line of each detector and representation, wherever it appears."""
 
 TIMES = {
     "1 ms": 1e-3,
@@ -120,7 +112,7 @@ def curves(
     x : array_like
         What all curves share.
     ys : mapping of str to array_like
-        Label and values of each curve. Labels of `STYLES` bring their own colour.
+        Label and values of each curve. Labels of `STYLES` bring their own color.
     xlabel, ylabel, title : str
         Texts, with units.
     marker : str
@@ -152,7 +144,7 @@ def curves(
 
 
 def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -> Axes:
-    """Thin labelled lines at known values: a chance level, a bound, a limit.
+    """Thin labeled lines at known values: a chance level, a bound, a limit.
 
     Parameters
     ----------
@@ -161,7 +153,7 @@ def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -
     levels : mapping of str to float
         Label and value of each line.
     axis : {"x", "y"}
-        The axis on which the values lie.
+        The axis of the values.
 
     Returns
     -------
@@ -175,7 +167,7 @@ def reference_lines(ax: Axes, levels: Mapping[str, float], *, axis: str = "y") -
             ax.axvline(level, color="0.35", linewidth=0.9, linestyle=":")
             place, at = (level, 1.0), ax.get_xaxis_transform()
         side = {"ha": "right", "va": "bottom"} if axis == "y" else {"ha": "right", "va": "top", "rotation": 90}
-        # Readable on a grid, and behind the data, so that it never hides a point.
+        # Readable on a grid, and behind the data, so it never hides a point.
         ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5} if label else None
         ax.annotate(label, place, xycoords=at, color="0.25", fontsize="small", bbox=ground, zorder=1.5, **side)
     return ax
@@ -201,13 +193,13 @@ def image(
     setting : Setting
         Gives the times and frequencies.
     label : str
-        Quantity and unit, beside the colour bar.
+        Quantity and unit, beside the color bar.
     vmin, vmax : float
-        Values at the ends of the colour scale; the same for pictures that are to be compared.
+        Values at the ends of the color scale; the same for pictures that are to be compared.
     title : str
         Text above.
     colorbar : bool
-        Whether to explain the colours here.
+        Whether to explain the colors here.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -268,7 +260,7 @@ def gallery(
     setting : Setting
         Gives the times and frequencies.
     limits : mapping of str to (float, float)
-        Ends of the colour scale of each column.
+        Ends of the color scale of each column.
     peaks : mapping of str to sequence of (float, float), optional
         Time and frequency of a dot in each picture.
     row_height : float
@@ -338,18 +330,18 @@ def heatmap(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A quantity over two others, as colours and labelled contours.
+    """A quantity over two others, as colors and labeled contours.
 
     Parameters
     ----------
     x, y : array_like
-        What the columns and the rows stand for.
+        Values of the columns and of the rows.
     values : array_like, shape (y, x)
         What to show.
     xlabel, ylabel, title : str
         Texts, with units.
     label : str
-        Quantity and unit, beside the colour bar.
+        Quantity and unit, beside the color bar.
     levels : sequence of float
         Values at which to draw a contour.
     ax : Axes, optional
@@ -392,7 +384,7 @@ def mtbfa_curves(
     chance : float
         Mean time of a detector that knows nothing, in seconds, from `evaluation.chance_mtbfa`.
     x : str
-        Column to draw against in place of the distance, such as the level of a noise.
+        Column to draw against instead of the distance, such as the level of a noise.
     xlabel, title : str
         Texts, with units.
     ax : Axes, optional
@@ -403,7 +395,7 @@ def mtbfa_curves(
     Axes
     """
     duration = float(table["duration"].max())
-    wide = table.assign(detector=table["detector"].replace(NAMES)).pivot(index=x, columns="detector")
+    wide = table.pivot(index=x, columns="detector")
     median, low, high = (wide[name].clip(upper=duration) for name in ("mtbfa", "mtbfa_low", "mtbfa_high"))
     labels = sorted(median.columns, key=[*STYLES, *median.columns].index)
     ax = curves(
@@ -441,6 +433,31 @@ def mtbfa_curves(
     if len(labels) > 1:
         ax.legend(bbox_to_anchor=(0, 0, 1, 0.94))  # below the upper text
     return ax
+
+
+def mtbfa_panels(
+    tables: "Mapping[str, pd.DataFrame]", *, chance: float, legend: int = 0, **options: Any
+) -> npt.NDArray[np.object_]:
+    """Several figures of `mtbfa_curves` side by side, with one axis of times and one legend.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Title and table of each panel.
+    chance, **options
+        As for `mtbfa_curves`.
+    legend : int
+        Number of the panel with the legend, from 0.
+
+    Returns
+    -------
+    ndarray of Axes, shape (panel,)
+    """
+    _, axes = plt.subplots(1, len(tables), figsize=(7.2, 4), sharey=True)
+    for number, (ax, (title, table)) in enumerate(zip(axes, tables.items(), strict=True)):
+        mtbfa_curves(table, chance=chance, title=title, ax=ax, **options).label_outer()
+        ax.get_legend().set_visible(number == legend)
+    return axes
 
 
 def stacked_bars(parts: Mapping[str, Mapping[str, float]], *, xlabel: str, ax: Axes | None = None) -> Axes:
@@ -525,7 +542,7 @@ def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 1
     table : DataFrame
         From `protocol_factors`: `median`, `min` and `max` for each protocol, distance and detector.
     limits : (float, float)
-        What lies beyond them, as factors without limit do, is drawn at them.
+        What is beyond them, as factors without limit are, is drawn at them.
 
     Returns
     -------
@@ -535,8 +552,9 @@ def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 1
     distances = table.index.unique("distance")
     figure, axes = plt.subplots(1, len(distances), figsize=(7.2, 5), sharey=True, squeeze=False)
     for ax, distance in zip(axes[0], distances, strict=True):
-        parts = table.xs(distance, level="distance").groupby("detector")
-        series = {NAMES.get(str(name), str(name)): (part["median"], part["min"], part["max"]) for name, part in parts}
+        parts = dict(iter(table.xs(distance, level="distance").groupby("detector")))
+        labels = sorted(map(str, parts), key=[*STYLES, *parts].index)
+        series = {label: tuple(parts[label][name] for name in ("median", "min", "max")) for label in labels}
         ends = (0.9 * limits[0], 1.1 * limits[1])
         text = {"xlabel": "factor in MTBFA@50", "title": f"{distance:g} m"}
         dots(list(table.index.unique("protocol")), series, xscale="log", xlim=ends, ax=ax, **text)
@@ -545,99 +563,3 @@ def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 1
         ax.label_outer()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return list(axes[0])
-
-
-def event_panels(
-    E: npt.ArrayLike,
-    pcen: npt.ArrayLike,
-    values: npt.ArrayLike,
-    setting: Setting,
-    *,
-    offset: float,
-    event: Any,
-    threshold: float,
-    title: str = "",
-) -> npt.NDArray[np.object_]:
-    """An event in a recording: spectrogram, PCEN and detection function, one above the other, with the event marked.
-
-    Parameters
-    ----------
-    E, pcen : array_like, shape (band, frame)
-        Magnitudes and per-channel energy normalization of a stretch around the event.
-    values : array_like, shape (frame,)
-        Max-pooled PCEN of the stretch.
-    setting : Setting
-        Gives the times and frequencies.
-    offset : float
-        Where the stretch begins in the recording, in seconds.
-    event : object
-        With attributes `start`, `end`, `peak` in seconds of the recording, `low` and `high` in hertz.
-    threshold : float
-        Drawn with the detection function.
-    title : str
-        Text above.
-
-    Returns
-    -------
-    ndarray of Axes, shape (3,)
-    """
-    figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, height_ratios=[2, 2, 1.2])
-    decibels = 20 * np.log10(np.asarray(E))
-    top = float(decibels.max())
-    image(decibels, setting, label="magnitude (dB)", vmin=top - 60, vmax=top, title=title, ax=axes[0])
-    image(pcen, setting, label="PCEN", vmin=np.log(2), vmax=max(2.5, float(np.max(pcen))), ax=axes[1])
-    times = setting.times(np.shape(values)[-1])
-    axes[2].plot(times, np.asarray(values), **STYLES["max-pooled PCEN"])
-    reference_lines(axes[2], {"threshold": threshold})
-    axes[2].set_ylabel("max-pooled\nPCEN")
-    start, end = event.start - offset, event.end - offset
-    low, high = event.low / 1000, event.high / 1000
-    for ax in axes[:2]:
-        ax.add_patch(Rectangle((start, low), end - start, high - low, fill=False, edgecolor="white", linewidth=1.2))
-        mark(ax, event.peak - offset, (event.low + event.high) / 2)
-        ax.set_xlabel("")
-    axes[2].axvspan(start, end, color="0.5", alpha=0.2, linewidth=0)
-    # Round numbers of seconds of the recording, on an axis that starts with the stretch.
-    ticks = np.asarray(MaxNLocator(6).tick_values(offset + times[0], offset + times[-1]))
-    axes[2].set_xticks(ticks - offset, [f"{tick:.6g}" for tick in ticks])
-    axes[2].set(xlabel="time in the recording (s)", xlim=(times[0], times[-1]))
-    figure.align_ylabels(axes)
-    return axes
-
-
-def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Number of events by hour of the day and by day; hours without a recording are hatched.
-
-    Parameters
-    ----------
-    counts : array_like, shape (day, 24)
-        Events in each hour; NaN where nothing was recorded.
-    days : sequence of str
-        Name of each row.
-    title : str
-        Text above.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-    """
-    counts = np.asarray(counts, dtype=np.float64)
-    ax = ax or plt.figure(figsize=(7.2, 1.4 + 0.32 * len(days))).add_subplot()
-    ax.set_facecolor("0.9")
-    edges = np.arange(25), np.arange(len(days) + 1)
-    top = max(1.0, float(np.nanmax(counts, initial=0)))
-    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(counts), vmin=0, vmax=top, cmap="viridis", edgecolor="white")
-    for (day, hour), count in np.ndenumerate(counts):
-        if np.isnan(count):
-            ax.add_patch(Rectangle((hour, day), 1, 1, facecolor="none", edgecolor="0.75", hatch="////", linewidth=0))
-        elif count:
-            color = "white" if count < 0.6 * top else "black"
-            ax.text(hour + 0.5, day + 0.5, f"{count:.0f}", ha="center", va="center", fontsize="x-small", color=color)
-    ax.set(xlabel="hour", xticks=range(0, 25, 3), yticks=np.arange(len(days)) + 0.5, yticklabels=days, title=title)
-    ax.invert_yaxis()
-    ax.grid(visible=False)
-    bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
-    bar.locator = MaxNLocator(4, integer=True)
-    return ax

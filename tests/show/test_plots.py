@@ -1,7 +1,5 @@
 """Figures: they draw the data they are given, with labels, each detector in its colour."""
 
-from types import SimpleNamespace
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,9 +9,10 @@ from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, RIGHT_WHALE
+from pcenlib.core import streaming
 from pcenlib.show import plots
 
-DETECTORS = ["averaged flux", "max-pooled flux", "max-pooled PCEN"]
+DETECTORS = list(streaming.DETECTORS)
 
 
 @pytest.fixture(autouse=True)
@@ -255,7 +254,7 @@ def lines_with(ax, marker):
 
 
 def test_mtbfa_curves_draw_each_detector_in_its_style_and_order():
-    times = {"other": {30: 90, 100: 8}, "max_pooled_pcen": {100: 3, 30: 100}, "averaged_flux": {30: 20, 100: 2}}
+    times = {"other": {30: 90, 100: 8}, "max-pooled PCEN": {100: 3, 30: 100}, "averaged flux": {30: 20, 100: 2}}
     ax = plots.mtbfa_curves(over_groups_table(times), chance=1.5, xlabel="distance (km)", title="Title")
     assert texts(ax) == ("distance (km)", "MTBFA@50", "Title")
     assert ax.get_yscale() == "log"
@@ -273,7 +272,7 @@ def test_mtbfa_curves_draw_each_detector_in_its_style_and_order():
 
 def test_mtbfa_curves_without_censoring_name_the_chance_level_alone():
     _, ax = plt.subplots()
-    table = over_groups_table({"averaged_flux": {30: 20, 100: 2}})
+    table = over_groups_table({"averaged flux": {30: 20, 100: 2}})
     assert plots.mtbfa_curves(table, chance=1.5, ax=ax) is ax
     assert [text.get_text().strip() for text in ax.texts] == ["chance"]
     assert_array_equal(ax.lines[-1].get_ydata(), [1.5, 1.5])
@@ -283,8 +282,8 @@ def test_mtbfa_curves_without_censoring_name_the_chance_level_alone():
 
 def test_censored_times_are_open_triangles_on_the_line_of_the_duration_side_by_side():
     times = {
-        "averaged_flux": {30: np.inf, 100: 600.0, 300: 4},  # a single false alarm is none that is censored
-        "max_pooled_pcen": {30: np.inf, 100: np.inf, 300: 20},
+        "averaged flux": {30: np.inf, 100: 600.0, 300: 4},  # a single false alarm is none that is censored
+        "max-pooled PCEN": {30: np.inf, 100: np.inf, 300: 20},
     }
     ax = plots.mtbfa_curves(over_groups_table(times), chance=1)
     assert [text.get_text().strip() for text in ax.texts] == ["chance", "no false alarm in 10 min"]
@@ -311,14 +310,29 @@ def test_censored_times_are_open_triangles_on_the_line_of_the_duration_side_by_s
 def test_the_axis_of_times_is_labelled_in_units_that_people_use(tmp_path):
     plots.use_style()
     figure, axes = plt.subplots(1, 2, sharey=True)
-    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: 0.5, 100: 0.2}}), chance=1, ax=axes[0])
-    plots.mtbfa_curves(over_groups_table({"averaged_flux": {30: np.inf, 100: 300}}), chance=1, ax=axes[1])
+    plots.mtbfa_curves(over_groups_table({"averaged flux": {30: 0.5, 100: 0.2}}), chance=1, ax=axes[0])
+    plots.mtbfa_curves(over_groups_table({"averaged flux": {30: np.inf, 100: 300}}), chance=1, ax=axes[1])
     figure.savefig(tmp_path / "figure.png")
     low, high = axes[0].get_ylim()
     assert low < 0.1
     assert 600 < high < 1000
     inside = [text.get_text() for text in axes[0].get_yticklabels() if low < text.get_position()[1] < high]
     assert inside == ["0.1 s", "1 s", "10 s", "1 min", "10 min"]
+
+
+def test_panels_share_an_axis_of_times_and_a_legend():
+    tables = {
+        name: over_groups_table({"averaged flux": {30: time, 100: 2}, "max-pooled PCEN": {30: 9, 100: 3}})
+        for name, time in {"as written": 20, "as released": 50}.items()
+    }
+    axes = plots.mtbfa_panels(tables, chance=1.5, legend=1, xlabel="distance (km)")
+    assert [texts(ax) for ax in axes] == [
+        ("distance (km)", "MTBFA@50", "as written"),
+        ("distance (km)", "", "as released"),
+    ]
+    assert [ax.get_legend().get_visible() for ax in axes] == [False, True]
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert [ax.lines[0].get_ydata()[0] for ax in axes] == [20, 50]
 
 
 def test_stacked_bars_put_the_parts_end_to_end():
@@ -361,11 +375,11 @@ def test_dots_of_one_series_need_no_legend():
     assert ax.get_legend() is None
 
 
-# Events
+# Other axes
 
 
 def test_mtbfa_curves_against_another_column():
-    table = over_groups_table({"averaged_flux": {30: 20, 100: np.inf}}).rename(columns={"distance": "level"})
+    table = over_groups_table({"averaged flux": {30: 20, 100: np.inf}}).rename(columns={"distance": "level"})
     ax = plots.mtbfa_curves(table.assign(distance=60), chance=1, x="level", xlabel="level (dB)")
     assert_array_equal(ax.lines[0].get_xdata(), [30, 100])
     assert ax.get_xlabel() == "level (dB)"
@@ -373,46 +387,16 @@ def test_mtbfa_curves_against_another_column():
 
 def test_factors_have_a_panel_for_each_distance_and_a_row_for_each_protocol():
     keys = [("tiling", 60.0), ("bands", 60.0), ("tiling", 200.0), ("bands", 200.0)]
-    rows = [(*key, detector) for key in keys for detector in plots.NAMES]
+    rows = [(*key, detector) for key in keys for detector in DETECTORS]
     names = ["protocol", "distance", "detector"]
     table = pd.DataFrame({"median": 2.0, "min": 0.0, "max": np.inf}, index=pd.MultiIndex.from_tuples(rows, names=names))
     table.iloc[-1, 0] = 4  # PCEN, with other bands, far away
     near, far = plots.factor_dots(table)
     assert [ax.get_title() for ax in (near, far)] == ["60 m", "200 m"]
     assert [label.get_text() for label in near.get_yticklabels()] == ["tiling", "bands"]
-    assert [line.get_label() for line in far.lines[:3]] == list(plots.NAMES.values())
+    assert [line.get_label() for line in far.lines[:3]] == DETECTORS
     assert_array_equal(far.lines[2].get_xdata(), [2, 4])
     ends = far.collections[2].get_segments()
     np.testing.assert_allclose([[x for x, _ in end] for end in ends], [[0.01, 100]] * 2)
     (legend,) = near.figure.legends
     assert len(legend.get_texts()) == 3
-
-
-def test_an_event_is_marked_in_all_panels():
-    E, event = picture(200) + 0.1, SimpleNamespace(start=10.05, end=10.15, peak=10.06, low=3000, high=4000)
-    axes = plots.event_panels(
-        E, picture(200, 1), picture(200)[0], NIGHTHAWK, offset=10.0, event=event, threshold=0.7, title="a.wav"
-    )
-    for ax in axes[:2]:
-        (box,) = ax.patches
-        assert_allclose([box.get_x(), box.get_y(), box.get_width(), box.get_height()], [0.05, 3, 0.1, 1])
-        assert_allclose([ax.lines[0].get_xdata()[0], ax.lines[0].get_ydata()[0]], [0.06, 3.5])
-    (span,) = axes[2].patches
-    assert_allclose([span.get_x(), span.get_width()], [0.05, 0.1])
-    assert axes[0].get_title() == "a.wav"
-    assert_array_equal(axes[2].lines[0].get_ydata(), picture(200)[0])
-    assert_allclose(axes[2].lines[1].get_ydata(), 0.7)
-    labels = [float(label.get_text()) for label in axes[2].get_xticklabels()]
-    assert_allclose(axes[2].get_xticks() + 10, labels)  # seconds of the recording
-
-
-def test_a_timeline_shows_counts_and_what_was_not_recorded():
-    counts = np.full((2, 24), np.nan)
-    counts[0, 22:], counts[1, :3] = [0, 7], [1, 0, 2]
-    ax = plots.timeline(counts, ["2020-06-01", "2020-06-02"], title="Night")
-    assert_array_equal(np.ma.getdata(only_mesh(ax).get_array())[~np.isnan(counts)], counts[~np.isnan(counts)])
-    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "7"]
-    assert len(ax.patches) == np.isnan(counts).sum()
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["2020-06-01", "2020-06-02"]
-    assert ax.get_ylim() == (2, 0)  # the first day above
-    assert plots.timeline(np.zeros((1, 24)), ["day 1"], ax=plt.figure().add_subplot()).texts[:] == []
