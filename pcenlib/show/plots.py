@@ -5,7 +5,7 @@ A detector has the same colour in every figure, in a palette that colour-blind r
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -34,6 +34,7 @@ __all__ = [
     "image",
     "mark",
     "mtbfa_curves",
+    "mtbfa_panels",
     "reference_lines",
     "stacked_bars",
     "timeline",
@@ -641,3 +642,48 @@ def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax:
     bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)
     bar.locator = MaxNLocator(4, integer=True)
     return ax
+
+
+def mtbfa_panels(
+    panels: "Mapping[str, pd.DataFrame]",
+    *,
+    chance: float,
+    x: str = "distance",
+    xlabel: str = "distance (m)",
+    columns: int = 2,
+    legend: int | None = 0,
+    sharey: Literal["all", "row"] = "all",
+    size: tuple[float, float] = (7.2, 4.0),
+) -> npt.NDArray[np.object_]:
+    """Several `mtbfa_curves` side by side, with one legend.
+
+    Parameters
+    ----------
+    panels : mapping of str to DataFrame
+        Title and table of each panel, row by row.
+    chance, x, xlabel
+        As for `mtbfa_curves`.
+    columns : int
+        Panels in a row.
+    legend : int, optional
+        Number of the panel that keeps its legend. None puts one below all panels.
+    sharey : {"all", "row"}
+        Panels that share the axis of times.
+    size : (float, float)
+        Width and height of the figure, in inches.
+
+    Returns
+    -------
+    ndarray of Axes, shape (row, column)
+    """
+    rows = len(panels) // columns
+    figure, axes = plt.subplots(rows, columns, figsize=size, sharex="col", sharey=sharey, squeeze=False)
+    for k, (ax, (title, table)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
+        mtbfa_curves(table, chance=chance, x=x, xlabel=xlabel, title=title, ax=ax)
+        ax.label_outer()
+        if k != legend:
+            ax.get_legend().remove()
+    if legend is None:
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return np.asarray(axes)

@@ -361,6 +361,26 @@ def test_dots_of_one_series_need_no_legend():
     assert ax.get_legend() is None
 
 
+def test_panels_share_the_axes_and_have_one_legend():
+    tables = {f"panel {k}": over_groups_table({"a": {30: 20, 100: k}, "b": {30: 5, 100: 2}}) for k in range(1, 5)}
+    axes = plots.mtbfa_panels(tables, chance=1, xlabel="distance (km)", legend=1, sharey="row")
+    assert axes.shape == (2, 2)
+    assert [ax.get_title() for ax in axes.flat] == list(tables)
+    assert [ax.get_legend() is not None for ax in axes.flat] == [False, True, False, False]
+    assert [ax.get_xlabel() for ax in axes.flat] == ["", "", "distance (km)", "distance (km)"]
+    assert [ax.get_ylabel() for ax in axes.flat] == ["MTBFA@50", "", "MTBFA@50", ""]
+    assert axes[0, 0].get_ylim() == axes[0, 1].get_ylim() != axes[1, 0].get_ylim()
+
+
+def test_panels_may_have_their_legend_below():
+    table = over_groups_table({"a": {30: 20, 100: 3}, "b": {30: 5, 100: 2}})
+    axes = plots.mtbfa_panels({"left": table, "right": table}, chance=1, legend=None, size=(6, 3))
+    figure = axes[0, 0].figure
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    assert not any(ax.get_legend() for ax in axes.flat)
+    assert figure.get_size_inches().tolist() == [6, 3]
+
+
 # Events
 
 
