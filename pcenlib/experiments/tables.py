@@ -30,6 +30,7 @@ __all__ = [
     "bounded_ratio",
     "calibrate",
     "detection_range",
+    "detection_ranges",
     "equal_range",
     "in_order",
     "medians_in_words",
@@ -362,6 +363,33 @@ def detection_range(distances: npt.ArrayLike, times: npt.ArrayLike, level: float
         return float(d[first - 1])
     high, low = np.log(t[first - 1 : first + 1])
     return float(d[first - 1] + (d[first] - d[first - 1]) * (high - math.log(level)) / (high - low))
+
+
+def detection_ranges(table: "pd.DataFrame", level: float, *, by: Sequence[str] = ()) -> "pd.Series[float]":
+    """The `detection_range` of each detector, in each of several experiments.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `mtbfa_table` or `over_groups`: one row for each distance, detector, and value of `by`.
+    level : float
+        The time that is asked for, in seconds.
+    by : sequence of str
+        Columns that tell experiments apart, such as a protocol or a group.
+
+    Returns
+    -------
+    Series
+        Indexed by `by` and `detector`, in the order of the table; in the unit of its distances.
+    """
+    check_columns("table", table, [*by, "distance", "detector", "mtbfa"])
+
+    def reach(rows: "pd.DataFrame") -> float:
+        rows = rows.sort_values("distance")
+        return detection_range(rows["distance"], rows["mtbfa"], level)
+
+    groups = table.groupby([*by, "detector"], sort=False, observed=True)
+    return groups[["distance", "mtbfa"]].apply(reach).rename("range")
 
 
 def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> float:

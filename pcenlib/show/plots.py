@@ -5,7 +5,7 @@ A detector has the same color in every figure, in a palette that color-blind rea
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -436,28 +436,48 @@ def mtbfa_curves(
 
 
 def mtbfa_panels(
-    tables: "Mapping[str, pd.DataFrame]", *, chance: float, legend: int = 0, **options: Any
+    panels: "Mapping[str, pd.DataFrame]",
+    *,
+    chance: float,
+    x: str = "distance",
+    xlabel: str = "distance (m)",
+    columns: int = 2,
+    legend: int | None = 0,
+    sharey: Literal["all", "row"] = "all",
+    size: tuple[float, float] = (7.2, 4.0),
 ) -> npt.NDArray[np.object_]:
-    """Several figures of `mtbfa_curves` side by side, with one axis of times and one legend.
+    """Several `mtbfa_curves` side by side, with one legend.
 
     Parameters
     ----------
-    tables : mapping of str to DataFrame
-        Title and table of each panel.
-    chance, **options
+    panels : mapping of str to DataFrame
+        Title and table of each panel, row by row.
+    chance, x, xlabel
         As for `mtbfa_curves`.
-    legend : int
-        Number of the panel with the legend, from 0.
+    columns : int
+        Panels in a row.
+    legend : int, optional
+        Number of the panel that keeps its legend. None puts one below all panels.
+    sharey : {"all", "row"}
+        Panels that share the axis of times.
+    size : (float, float)
+        Width and height of the figure, in inches.
 
     Returns
     -------
-    ndarray of Axes, shape (panel,)
+    ndarray of Axes, shape (row, column)
     """
-    _, axes = plt.subplots(1, len(tables), figsize=(7.2, 4), sharey=True)
-    for number, (ax, (title, table)) in enumerate(zip(axes, tables.items(), strict=True)):
-        mtbfa_curves(table, chance=chance, title=title, ax=ax, **options).label_outer()
-        ax.get_legend().set_visible(number == legend)
-    return axes
+    rows = len(panels) // columns
+    figure, axes = plt.subplots(rows, columns, figsize=size, sharex="col", sharey=sharey, squeeze=False)
+    for k, (ax, (title, table)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
+        mtbfa_curves(table, chance=chance, x=x, xlabel=xlabel, title=title, ax=ax)
+        ax.label_outer()
+        if k != legend:
+            ax.get_legend().remove()
+    if legend is None:
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return np.asarray(axes)
 
 
 def stacked_bars(parts: Mapping[str, Mapping[str, float]], *, xlabel: str, ax: Axes | None = None) -> Axes:

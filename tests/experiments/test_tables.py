@@ -14,6 +14,7 @@ from pcenlib.experiments.tables import (
     bounded_ratio,
     calibrate,
     detection_range,
+    detection_ranges,
     equal_range,
     in_order,
     medians_in_words,
@@ -350,6 +351,19 @@ def test_a_higher_demand_never_reaches_farther(times, level, factor):
 def test_range_refuses_what_is_no_curve(distances, times, level, named):
     with pytest.raises(ValueError, match=named):
         detection_range(distances, times, level)
+
+
+def test_ranges_of_each_detector_in_each_experiment():
+    near, far = experiment([(20, 8, 4), (40, 60, 20)]), experiment([(5, 8, 1), (20, 60, 2)])
+    table = pd.concat([near.assign(protocol="b"), far.assign(protocol="a")]).sample(frac=1, random_state=1)
+    found = detection_ranges(table, 30.0, by=["protocol"])
+    assert found.index.names == ["protocol", "detector"]
+    for protocol, part in table.groupby("protocol"):
+        for detector, rows in part.sort_values("distance").groupby("detector"):
+            assert found[protocol, detector] == detection_range(rows["distance"], rows["mtbfa"], 30.0)
+    alone = detection_ranges(near, 30.0)
+    assert alone.index.tolist() == DETECTORS
+    assert alone["averaged flux"] == 0
 
 
 @pytest.mark.parametrize(

@@ -320,21 +320,6 @@ def test_the_axis_of_times_is_labelled_in_units_that_people_use(tmp_path):
     assert inside == ["0.1 s", "1 s", "10 s", "1 min", "10 min"]
 
 
-def test_panels_share_an_axis_of_times_and_a_legend():
-    tables = {
-        name: over_groups_table({"averaged flux": {30: time, 100: 2}, "max-pooled PCEN": {30: 9, 100: 3}})
-        for name, time in {"as written": 20, "as released": 50}.items()
-    }
-    axes = plots.mtbfa_panels(tables, chance=1.5, legend=1, xlabel="distance (km)")
-    assert [texts(ax) for ax in axes] == [
-        ("distance (km)", "MTBFA@50", "as written"),
-        ("distance (km)", "", "as released"),
-    ]
-    assert [ax.get_legend().get_visible() for ax in axes] == [False, True]
-    assert axes[0].get_ylim() == axes[1].get_ylim()
-    assert [ax.lines[0].get_ydata()[0] for ax in axes] == [20, 50]
-
-
 def test_stacked_bars_put_the_parts_end_to_end():
     ax = plots.stacked_bars({"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 4}}, xlabel="time (s)")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "y"]
@@ -373,6 +358,26 @@ def test_dots_of_one_series_need_no_legend():
     ax = plots.dots(["one"], {"near": ([1], [1], [1])}, xlabel="x", ax=given)
     assert ax is given
     assert ax.get_legend() is None
+
+
+def test_panels_share_the_axes_and_have_one_legend():
+    tables = {f"panel {k}": over_groups_table({"a": {30: 20, 100: k}, "b": {30: 5, 100: 2}}) for k in range(1, 5)}
+    axes = plots.mtbfa_panels(tables, chance=1, xlabel="distance (km)", legend=1, sharey="row")
+    assert axes.shape == (2, 2)
+    assert [ax.get_title() for ax in axes.flat] == list(tables)
+    assert [ax.get_legend() is not None for ax in axes.flat] == [False, True, False, False]
+    assert [ax.get_xlabel() for ax in axes.flat] == ["", "", "distance (km)", "distance (km)"]
+    assert [ax.get_ylabel() for ax in axes.flat] == ["MTBFA@50", "", "MTBFA@50", ""]
+    assert axes[0, 0].get_ylim() == axes[0, 1].get_ylim() != axes[1, 0].get_ylim()
+
+
+def test_panels_may_have_their_legend_below():
+    table = over_groups_table({"a": {30: 20, 100: 3}, "b": {30: 5, 100: 2}})
+    axes = plots.mtbfa_panels({"left": table, "right": table}, chance=1, legend=None, size=(6, 3))
+    figure = axes[0, 0].figure
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    assert not any(ax.get_legend() for ax in axes.flat)
+    assert figure.get_size_inches().tolist() == [6, 3]
 
 
 # Other axes
