@@ -49,8 +49,8 @@ def repropagated_nighthawks(calls: RealSet, *scenes: RealSet, jobs: int = 2) -> 
     """Figure 2 with recorded calls in recorded nights, at three assumed levels of the night, and with simulated ones.
 
     Columns `sound` ("recorded" or "simulated"), `offset` of the level of the night from the simulated one's in dB, and
-    those of `over_groups` by `protocol`. Groups are calls of `NighthawkCalls`, or simulated birds. Scenes are of sets of
-    night recordings without a call.
+    those of `over_groups` by `protocol`. Groups are calls of `NighthawkCalls`, or simulated birds. Scenes are night
+    recordings without a call.
     """
     import pandas as pd
 
