@@ -1,7 +1,7 @@
 """The bootstrap: intervals by resampling, for results whose clips and recordings might as well have been others.
 
-Values are drawn by `resampled`. Recordings, whose alarms and durations add up, are drawn by `resample_weights`. The
-first row of both is what was measured, and `interval` takes a statistic of each row.
+There is one way to draw, `resample`: as many things as there are, with replacement. The first row of `resamples` is
+what was measured, and `interval` takes a statistic of each row.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pcenlib.core.evaluation import Counting, count_exceedances
 
-__all__ = ["N_RESAMPLES", "alarms_in_each", "area_under_curve", "interval", "resample_weights", "resampled"]
+__all__ = ["N_RESAMPLES", "alarms_in_each", "area_under_curve", "interval", "resample", "resamples"]
 
 
 Array = npt.NDArray[np.float64]
@@ -45,41 +45,27 @@ def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Arra
     return np.asarray(larger / (positives.shape[-1] * negatives.shape[-1]), dtype=np.float64)
 
 
-def resampled(values: npt.ArrayLike, rng: np.random.Generator) -> Array:
-    """Values, and resamples of them.
-
-    Parameters
-    ----------
-    values : array_like, shape (value,)
-        What was measured.
-    rng : numpy.random.Generator
-        Source of the resamples.
-
-    Returns
-    -------
-    ndarray, shape (1 + N_RESAMPLES, value)
-        The values, then resamples of them with replacement.
-    """
-    values = np.asarray(values, dtype=float)
-    return np.concatenate([values[np.newaxis], rng.choice(values, (N_RESAMPLES, values.size))])
+def resample(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Which of n things are in one resample: n of them, drawn with replacement."""
+    return rng.integers(n, size=n)
 
 
-def resample_weights(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """How often each of n things is in each resample.
+def resamples(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Which of n things are in each of many resamples.
 
     Parameters
     ----------
     n : int
-        Number of things.
+        Number of calls, recordings, or whatever might as well have been others.
     rng : numpy.random.Generator
         Source of the resamples.
 
     Returns
     -------
     ndarray, shape (1 + N_RESAMPLES, n)
-        Ones, for what was measured, then resamples. Each row adds up to n.
+        Indices. The first row has each thing once, for what was measured.
     """
-    return np.concatenate([np.ones((1, n), dtype=np.int64), rng.multinomial(n, np.full(n, 1 / n), N_RESAMPLES)])
+    return np.stack([np.arange(n), *(resample(n, rng) for _ in range(N_RESAMPLES))])
 
 
 def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
@@ -106,7 +92,7 @@ def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
 def alarms_in_each(
     recordings: Iterable[npt.ArrayLike], thresholds: npt.ArrayLike, *, count: Counting
 ) -> npt.NDArray[np.int64]:
-    """False alarms of one detector in each recording by itself, for `resample_weights` to weigh.
+    """False alarms of one detector in each recording by itself, so recordings can be resampled.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import N_RESAMPLES, alarms_in_each, interval, resample_weights
+from pcenlib.experiments.intervals import N_RESAMPLES, alarms_in_each, interval, resamples
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate
@@ -97,7 +97,7 @@ def _shares(alarms: Array, categories: npt.NDArray[np.str_], rng: np.random.Gene
     totals = np.empty((1 + N_RESAMPLES, len(kinds)))
     for column, kind in enumerate(kinds):
         mine = alarms[categories == kind]
-        totals[:, column] = resample_weights(mine.size, rng) @ mine
+        totals[:, column] = mine[resamples(mine.size, rng)].sum(axis=1)
     with np.errstate(invalid="ignore"):
         shares = totals / totals.sum(axis=1, keepdims=True)
     shares[1:] = np.nan_to_num(shares[1:])  # a resample without any alarm has no share of any kind

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from pcenlib.core.checks import as_real_floats, check_count, check_range
+from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, foliage_loss, spreading_loss
 
 __all__ = ["RecallCurve", "fit_recall", "mixed_rate", "path_length", "path_loss", "recall_curves", "threshold_at_rate"]
@@ -186,7 +187,7 @@ def mixed_rate(
         scenes = as_real_floats("rates", rates[noise]).astype(np.float64)
         if scenes.ndim != 2 or scenes.size == 0:
             raise ValueError(f"rates must have shape (scene, threshold), got {scenes.shape} for {noise}")
-        mean[noise] = (scenes if rng is None else rng.choice(scenes, len(scenes))).mean(axis=0)
+        mean[noise] = (scenes if rng is None else scenes[resample(len(scenes), rng)]).mean(axis=0)
     total = mean[steady].copy()
     for noise, share in shares.items():
         check_range("shares", share, 0)
@@ -263,7 +264,7 @@ def recall_curves(
         check_count("n_draws", n_draws)
     curves = []
     for draw in range(1 + n_draws):
-        calls = rng.integers(len(level), size=len(level)) if draw else np.arange(len(level))
+        calls = resample(len(level), rng) if draw else np.arange(len(level))
         false_alarms = mixed_rate(rates, shares, rng=rng if draw else None)
         limit = threshold_at_rate(rate, false_alarms, thresholds)
         curves.append(fit_recall(level[calls].ravel(), value[calls].ravel() > limit))

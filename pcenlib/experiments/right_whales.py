@@ -20,8 +20,7 @@ from pcenlib.experiments.intervals import (
     alarms_in_each,
     area_under_curve,
     interval,
-    resample_weights,
-    resampled,
+    resamples,
 )
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
@@ -122,15 +121,18 @@ def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2)
         of_ships = [each[label][detector] for each in in_ships]
         durations = np.array([each.size for each in of_ships]) * setting.hop
         calls = table[table["group"] == "call"]
-        noises = resampled(table.loc[table["group"] == "noise", "value"], rng)
-        weights = resample_weights(len(of_ships), rng)
+        noise = table.loc[table["group"] == "noise", "value"].to_numpy()
+        noises = noise[resamples(noise.size, rng)]
+        ships_drawn = resamples(len(of_ships), rng)
         bins = sorted(calls["distance"].unique()) if before == "reflection" else []
         for snr in (ALL, *bins):
-            samples = resampled(calls["value"] if snr == ALL else calls.loc[calls["distance"] == snr, "value"], rng)
+            mine = (calls if snr == ALL else calls[calls["distance"] == snr])["value"].to_numpy()
+            samples = mine[resamples(mine.size, rng)]
             thresholds = np.array([threshold_at_recall(sample) for sample in samples])
-            alarms = (weights * alarms_in_each(of_ships, thresholds, count="peaks")).sum(axis=1)
+            in_each = alarms_in_each(of_ships, thresholds, count="peaks")
+            alarms = np.take_along_axis(in_each, ships_drawn, axis=1).sum(axis=1)
             with np.errstate(divide="ignore"):
-                times = weights @ durations / alarms
+                times = durations[ships_drawn].sum(axis=1) / alarms
             rows.append(
                 {
                     "detector": detector,

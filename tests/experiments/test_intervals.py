@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample_weights, resampled
+from pcenlib.experiments.intervals import N_RESAMPLES, area_under_curve, interval, resample, resamples
 
 
 def test_area_is_the_share_of_pairs_in_order():
@@ -16,15 +16,16 @@ def test_area_is_the_share_of_pairs_in_order():
 
 
 def test_resamples_come_after_what_was_measured():
-    values = np.arange(5.0)
-    found = resampled(values, np.random.default_rng(0))
+    found = resamples(5, np.random.default_rng(0))
     assert found.shape == (1 + N_RESAMPLES, 5)
-    assert (found[0] == values).all()
-    assert np.isin(found, values).all()
-    weights = resample_weights(5, np.random.default_rng(0))
-    assert (weights[0] == 1).all()
-    assert (weights.sum(axis=1) == 5).all()
-    assert (weights[1:] != 1).any()
+    assert found[0].tolist() == [0, 1, 2, 3, 4]
+    assert set(found.ravel()) == set(range(5))
+    assert any(len(set(row)) < 5 for row in found[1:].tolist())
+
+
+def test_resamples_are_drawn_one_after_the_other_by_the_one_way_there_is():
+    found, rng = resamples(7, np.random.default_rng(0)), np.random.default_rng(0)
+    assert all((row == resample(7, rng)).all() for row in found[1:])
 
 
 def test_interval_holds_95_per_cent_of_the_resamples_and_takes_infinity():
