@@ -27,7 +27,7 @@ DEFINED = {
     "02-2-max-pooled-spectral-flux": {"largest_contrasts"},  # what is unstable: where a maximum is, and how high
     "03-2-evaluation-procedure": {"night", "maxima"},  # the stages of the evaluation, built step by step
     "04-2-log-three-halves": {"expected_flux"},  # the expectation that the chapter has just derived
-    "chirps-clicks-and-tails": {"predicted_rate"},  # the law that counts are compared with
+    "chirps-clicks-and-tails": {"ratios", "predicted_rate"},  # what is measured, and the law that it is compared with
     "distance-laboratory": {"share_found"},  # a network of recorders, from the curve of one
     "ship-noise-as-modulation": {"passed"},  # what a window lets through, as the text derives it
     "tails": {"background_distribution"},  # the integral equation for M, solved in five lines

@@ -38,6 +38,7 @@ __all__ = [
     "mtbfa_table",
     "over_groups",
     "protocol_factors",
+    "ratio_range",
     "readable",
     "thresholds_by_detector",
 ]
@@ -390,6 +391,31 @@ def detection_ranges(table: "pd.DataFrame", level: float, *, by: Sequence[str] =
 
     groups = table.groupby([*by, "detector"], sort=False, observed=True)
     return groups[["distance", "mtbfa"]].apply(reach).rename("range")
+
+
+def ratio_range(ratios: "pd.Series[float]", level: float = 1.0) -> float:
+    """Distance up to which a noisy curve of ratios stays above a level.
+
+    Parameters
+    ----------
+    ratios : Series
+        One ratio from `mtbfa_ratio` for each distance. The index has a level `distance`, in increasing order.
+    level : float
+        The ratio that is asked for. At 1, both detectors raise as many false alarms.
+
+    Returns
+    -------
+    float
+        The `detection_range` of the smoothed curve.
+
+    Notes
+    -----
+    The curve is smoothed by the geometric mean of each ratio and its two neighbors. Ratios are limited to between a
+    thousandth and a thousand first, so that a detector without any false alarm does not decide for its neighbors.
+    """
+    logs = ratios.clip(1e-3, 1e3).transform(np.log)
+    smooth = np.exp(logs.rolling(3, center=True, min_periods=2).mean())
+    return detection_range(ratios.index.get_level_values("distance"), smooth, level)
 
 
 def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> float:

@@ -22,6 +22,7 @@ from pcenlib.experiments.tables import (
     mtbfa_table,
     over_groups,
     protocol_factors,
+    ratio_range,
     readable,
     thresholds_by_detector,
 )
@@ -374,3 +375,18 @@ def test_equal_range_is_that_of_the_others_nearest_time(flux, distance):
     places = zip((30.0, 60.0, 90.0), (1000, 100, 1), (flux, 0.1, 0.1), strict=True)
     table = pd.concat([medians(pcen, other).assign(distance=d) for d, pcen, other in places])
     assert equal_range(table) == pytest.approx(distance, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "distance"),
+    [([8, 8, 8, 1 / 8, 1 / 8, 1 / 8], 3.5), ([1 / 8] * 6, 0), ([8, 8, 1 / 8, 8, 8, 8], math.inf)],
+)
+def test_ratio_range_is_where_the_smoothed_ratios_fall_to_the_level(values, distance):
+    index = pd.MultiIndex.from_product([["paper"], np.arange(1.0, 7.0)], names=["protocol", "distance"])
+    assert ratio_range(pd.Series(values, index)) == pytest.approx(distance)
+
+
+def test_ratio_range_takes_ratios_without_limit_for_a_thousand():
+    index = pd.Index([1.0, 2.0, 3.0, 4.0], name="distance")
+    limited, without = ([1000, 1000, 0.001, 0.001], [math.inf, math.inf, 0, 0])
+    assert ratio_range(pd.Series(without, index), 2.0) == ratio_range(pd.Series(limited, index), 2.0)
