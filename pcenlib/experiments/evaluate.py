@@ -40,6 +40,7 @@ __all__ = [
     "clip_values",
     "count_alarms",
     "evaluate",
+    "evaluate_each",
     "measure_recordings",
     "mtbfa_at",
     "peak_places",
@@ -92,6 +93,33 @@ def evaluate(
         for label, protocol in protocols.items()
     }
     return mtbfa_at(dataset, protocols, thresholds, checkpoint=checkpoint, **workers)
+
+
+def evaluate_each(
+    datasets: Mapping[Any, DataSet], protocols: Mapping[str, Protocol], *, names: list[str], **workers: Unpack[Workers]
+) -> "pd.DataFrame":
+    """`evaluate` on several data sets, such as those of several seeds, as one table.
+
+    Parameters
+    ----------
+    datasets : mapping to DataSet
+        What tells them apart, a value or a tuple of values, and the data sets.
+    protocols : mapping of str to Protocol
+        Names and protocols.
+    names : list of str
+        Names of the columns for what tells the data sets apart.
+    **workers
+        `Workers`.
+
+    Returns
+    -------
+    DataFrame
+        The tables of `evaluate`, one below the other, after the columns `names`.
+    """
+    import pandas as pd
+
+    tables = {key: evaluate(dataset, protocols, **workers) for key, dataset in datasets.items()}
+    return pd.concat(tables, names=names).reset_index(names)
 
 
 def clip_values(dataset: DataSet, protocols: Mapping[str, Protocol], **workers: Unpack[Workers]) -> "pd.DataFrame":

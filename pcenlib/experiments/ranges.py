@@ -8,7 +8,7 @@ can be counted by itself.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,16 @@ from pcenlib.core.checks import as_real_floats, check_count, check_range
 from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, foliage_loss, spreading_loss
 
-__all__ = ["RecallCurve", "fit_recall", "mixed_rate", "path_length", "path_loss", "recall_curves", "threshold_at_rate"]
+__all__ = [
+    "RecallCurve",
+    "fit_recall",
+    "mixed_rate",
+    "path_length",
+    "path_loss",
+    "range_interval",
+    "recall_curves",
+    "threshold_at_rate",
+]
 
 
 class RecallCurve(NamedTuple):
@@ -233,7 +242,7 @@ def recall_curves(
     rate: float,
     shares: Mapping[str, float],
     n_draws: int,
-    rng: np.random.Generator,
+    rng: int | np.random.Generator,
 ) -> list[RecallCurve]:
     """Recall against received level at a chosen rate of false alarms, with bootstrap repetitions.
 
@@ -249,8 +258,8 @@ def recall_curves(
         The chosen rate of false alarms.
     n_draws : int
         Number of repetitions, in each of which calls and scenes are drawn anew, with replacement.
-    rng : numpy.random.Generator
-        Source of the draws.
+    rng : int or numpy.random.Generator
+        Source of the draws, or its seed.
 
     Returns
     -------
@@ -262,6 +271,7 @@ def recall_curves(
         raise ValueError(f"levels and values must have shape (call, distance), got {level.shape} and {value.shape}")
     if n_draws != 0:
         check_count("n_draws", n_draws)
+    rng = np.random.default_rng(rng)
     curves = []
     for draw in range(1 + n_draws):
         calls = resample(len(level), rng) if draw else np.arange(len(level))
@@ -269,3 +279,27 @@ def recall_curves(
         limit = threshold_at_rate(rate, false_alarms, thresholds)
         curves.append(fit_recall(level[calls].ravel(), value[calls].ravel() > limit))
     return curves
+
+
+def range_interval(
+    curves: Sequence[RecallCurve], source_level: float, frequency: float, **way: Any
+) -> tuple[float, float, float]:
+    """Distance at which half of the calls are found, with an interval of 95 %.
+
+    Parameters
+    ----------
+    curves : sequence of RecallCurve
+        From `recall_curves`: one of all calls and scenes, then repetitions.
+    source_level : float
+        Level of the calls at one meter, in dB.
+    frequency, **way
+        As for `path_loss`.
+
+    Returns
+    -------
+    distance, low, high : float
+        In meters; the ends of the interval are quantiles of the repetitions' distances, the first one's included.
+    """
+    reached = path_length(source_level - np.array([curve.half for curve in curves]), frequency, **way)
+    low, high = np.quantile(reached, [0.025, 0.975])
+    return float(reached[0]), float(low), float(high)

@@ -33,6 +33,7 @@ from pcenlib.experiments.evaluate import (
     clip_values,
     count_alarms,
     evaluate,
+    evaluate_each,
     measure_recordings,
     peak_places,
     recording_functions,
@@ -209,6 +210,17 @@ def tables():
     """The table of every protocol, from one evaluation."""
     table = evaluate(Tones(), SWITCHED, jobs=1)
     return {name: table[table["protocol"] == name].reset_index(drop=True) for name in SWITCHED}
+
+
+def test_several_data_sets_are_one_table():
+    protocols = dict(list(SWITCHED.items())[:1])
+    datasets = {("a", 1): Tones(), ("b", 2): Tones()}
+    found = evaluate_each(datasets, protocols, names=["kind", "seed"], jobs=1)
+    alone = evaluate(Tones(), protocols, jobs=1)
+    assert found.columns.tolist() == ["kind", "seed", *alone.columns]
+    for (kind, seed), rows in found.groupby(["kind", "seed"]):
+        assert (kind, seed) in datasets
+        assert_frame_equal(rows.drop(columns=["kind", "seed"]), alone)
 
 
 # For each field: whose thresholds change, and whose counts change where thresholds do not.

@@ -11,6 +11,7 @@ from pcenlib.experiments.ranges import (
     mixed_rate,
     path_length,
     path_loss,
+    range_interval,
     recall_curves,
     threshold_at_rate,
 )
@@ -147,6 +148,21 @@ def test_more_false_alarms_make_softer_calls_heard():
         for rate in (1.0, np.exp(5))
     )
     assert strict.half - lax.half == pytest.approx(5, abs=1)
+
+
+def test_a_seed_is_as_good_as_a_generator():
+    levels = np.random.default_rng(1).uniform(20, 70, (10, 5))
+    case = levels, levels + np.sin(levels), {"steady": [[9.0, 1.0, 0.1]]}, [30.0, 45.0, 60.0]
+    options = {"rate": 1.0, "shares": {}, "n_draws": 3}
+    assert recall_curves(*case, rng=7, **options) == recall_curves(*case, rng=np.random.default_rng(7), **options)
+
+
+def test_an_interval_of_ranges_is_that_of_the_levels():
+    curves = [RecallCurve(half, 2.0) for half in (40.0, *np.linspace(38, 42, 41))]
+    distance, low, high = range_interval(curves, 90.0, 3800.0, **WAY)
+    assert distance == path_length(50.0, 3800.0, **WAY)
+    assert path_length(48.0, 3800.0, **WAY) < low < path_length(48.3, 3800.0, **WAY)
+    assert path_length(51.7, 3800.0, **WAY) < high < path_length(52.0, 3800.0, **WAY)
 
 
 def test_calls_and_values_must_match():
