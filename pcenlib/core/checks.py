@@ -29,13 +29,11 @@ def check_count(name: str, value: int) -> None:
 
 def check_magnitudes(E: npt.ArrayLike) -> FloatArray:
     """E as a floating-point array (..., band, frame); ValueError unless it is a spectrogram of magnitudes."""
-    E = as_real_floats("E", E)
+    E = as_finite_floats("E", E)
     if E.ndim < 2:
         raise ValueError(f"E must have shape (..., band, frame), got {E.shape}")
     if E.size == 0:
         raise ValueError(f"E must hold at least one band and one frame, got shape {E.shape}")
-    if not np.isfinite(E).all():
-        raise ValueError("E must be finite: it holds infinity or NaN")
     if E.min() < 0:
         raise ValueError(f"E must be non-negative, as magnitudes are: its minimum is {E.min():g}")
     return E
@@ -43,12 +41,18 @@ def check_magnitudes(E: npt.ArrayLike) -> FloatArray:
 
 def check_waveform(x: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Waveform x as an array (..., sample) in double precision; ValueError unless it is finite and holds a sample."""
-    x = as_real_floats("x", x).astype(np.float64, copy=False)
+    x = as_finite_floats("x", x).astype(np.float64, copy=False)
     if x.ndim == 0 or x.size == 0:
         raise ValueError(f"x must hold at least one sample, got shape {x.shape}")
-    if not np.isfinite(x).all():
-        raise ValueError("x must be finite: it holds infinity or NaN")
     return x
+
+
+def as_finite_floats(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Values as `as_real_floats` gives them; ValueError unless all are finite."""
+    array = as_real_floats(name, values)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got infinity or NaN")
+    return array
 
 
 def as_real_floats(name: str, values: npt.ArrayLike) -> FloatArray:

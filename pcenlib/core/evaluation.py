@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pcenlib.core.checks import FloatArray, as_real_floats, check_range
+from pcenlib.core.checks import FloatArray, as_finite_floats, as_real_floats, check_range
 
 __all__ = [
     "Counts",
@@ -94,16 +94,14 @@ def mtbfa(values: npt.ArrayLike, threshold: float, *, hop: float, count: Countin
 class Counts:
     """Alarms of one or of several recordings; ``a + b`` adds up two.
 
+    Counts are integers, so a sum does not depend on the order of the recordings.
+
     Parameters
     ----------
     n_frames : int
         Number of frames.
     alarms : mapping of str to sequence of int
         For each detector, the number of alarms at each of its thresholds, in the order of the thresholds.
-
-    Notes
-    -----
-    Counts are integers, so a sum does not depend on the order of the recordings.
     """
 
     n_frames: int
@@ -240,8 +238,8 @@ def poisson_interval(
     >>> low.round(3), high.round(3)
     (array([0.   , 4.795]), array([ 3.689, 18.39 ]))
     """
-    n = as_real_floats("count", count).astype(np.float64)
-    if not (np.isfinite(n) & (n >= 0)).all():
+    n = as_finite_floats("count", count).astype(np.float64)
+    if (n < 0).any():
         raise ValueError("count must hold non-negative numbers")
     check_range("confidence", confidence, 0, 1, open_low=True)
     tail = (1 - confidence) / 2
@@ -325,15 +323,8 @@ def exceedance(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> npt.NDArray[
     return 1 - np.searchsorted(ordered, _check_thresholds(thresholds), side="right") / ordered.size
 
 
-def _finite(name: str, values: npt.ArrayLike) -> FloatArray:
-    array = as_real_floats(name, values)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite: they hold infinity or NaN")
-    return array
-
-
 def _check_values(values: npt.ArrayLike) -> FloatArray:
-    array = _finite("values", values)
+    array = as_finite_floats("values", values)
     if array.size == 0:
         raise ValueError("values must hold at least one value")
     return array
@@ -351,7 +342,7 @@ def _check_block(block: Mapping[str, npt.ArrayLike], detectors: Iterable[str]) -
     missing = [detector for detector in detectors if detector not in block]
     if missing:
         raise ValueError(f"blocks must hold every detector that has thresholds: {', '.join(missing)} is missing")
-    values = [_finite("blocks", block[detector]) for detector in detectors]
+    values = [as_finite_floats("blocks", block[detector]) for detector in detectors]
     shapes = {array.shape for array in values}
     if len(shapes) != 1 or values[0].ndim != 1:
         raise ValueError(f"blocks must hold values of shape (frame,), the same for each detector, got {shapes}")

@@ -1,13 +1,12 @@
 """From samples to sequences, and from their spectra to detection functions: `streaming`'s loops, compiled by numba.
 
-Importing this module imports numba. In all arrays, frames are side by side in memory, and each innermost loop runs over
-frames. The compiler turns such a loop into vector instructions as long as it knows that indices are not negative and
-arrays have no stride.
+Each innermost loop runs over frames, which are side by side in memory. The compiler turns such a loop into vector
+instructions if it knows that indices are not negative and arrays have no stride. It may assume that nothing is NaN and
+may reorder sums and products, but it may not assume that they are finite.
 
 Magnitudes and their ratios are in single precision, which costs about 1e-7 in a detection function. The background and
-sums over many bins are in double precision, so errors do not add up. The compiler may assume that nothing is NaN and
-may reorder sums and products, but it may not assume that they are finite. Logarithms are taken one by one, because
-numpy's wide vector instructions for them slow down a processor for a while.
+sums over many bins are in double precision, so errors do not add up. Logarithms are taken one by one, because numpy's
+wide vector instructions for them slow down a processor for a while.
 """
 
 import math
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = ["detect", "fold"]
-
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = npt.NDArray[np.floating]

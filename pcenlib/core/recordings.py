@@ -23,7 +23,6 @@ from pcenlib.core.riff import chunks
 
 __all__ = ["Info", "as_floats", "info", "missing_bytes", "samples", "waveform"]
 
-
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
 File = str | os.PathLike[str]
 Source = File | npt.ArrayLike
@@ -42,20 +41,12 @@ SAMPLES_PER_READ = 2**17
 
 
 class Info(NamedTuple):
-    """What a recording says about itself.
-
-    Parameters
-    ----------
-    sr, n_channels, n_samples : int
-        Samples per second, number of channels, and number of samples of each.
-    lossless : bool
-        Whether the samples are stored exactly. The decoder of a lossy file gives other samples if it starts midway.
-    """
+    """What a recording says about itself."""
 
     sr: int
     n_channels: int
-    n_samples: int
-    lossless: bool
+    n_samples: int  # of each channel
+    lossless: bool  # if not, the decoder gives other samples when it starts midway
 
     @property
     def duration(self) -> float:
@@ -64,20 +55,7 @@ class Info(NamedTuple):
 
 
 def info(source: Source, *, sr: int | None = None) -> Info:
-    """Rate, channels and length of a recording.
-
-    Parameters
-    ----------
-    source : path or array_like, shape (sample,) or (channel, sample)
-        A file that soundfile reads (WAV, FLAC, OGG, AIFF, MP3), or a waveform.
-    sr : int, optional
-        Samples per second of a waveform. A file states its own.
-
-    Returns
-    -------
-    Info
-        In samples at its own rate.
-    """
+    """Rate, channels and length of a recording; `sr` is the rate of a waveform, and a file states its own."""
     _check_rate(source, sr)
     if sr is None and not is_file(source):
         raise ValueError("sr must be given for a waveform")
@@ -95,30 +73,10 @@ def samples(
     dtype: Precision = "float64",
     first: int = 0,
 ) -> Iterator[Samples]:
-    """One channel of a recording at the target rate, in chunks.
+    """One channel of a recording at the target rate, as for `waveform`, in chunks of any length.
 
-    Parameters
-    ----------
-    source : path or array_like, shape (sample,) or (channel, sample)
-        A file that soundfile reads (WAV, FLAC, OGG, AIFF, MP3), or a waveform.
-    target : int
-        Samples per second to resample to, if the recording has another rate.
-    sr : int, optional
-        Samples per second of a waveform, by default the target. A file states its own.
-    channel : int, optional
-        Number of the channel to take, from 0; by default, the mean of all.
-    dtype : {"float64", "float32"}
-        Precision of the samples.
-    first : int
-        Number of the first sample to give, at the target rate. Of what comes before, a lossless recording is only read
-        as far as the resampler needs it.
-
-    Returns
-    -------
-    iterator of ndarray, shape (sample,)
-        Chunks of any length, in [-1, 1] if a file holds whole numbers. One channel of 16 bits at the target rate stays
-        int16, which is three times as fast to read; `as_floats` makes it a waveform. The recording is opened when the
-        first chunk is asked for, and closed with the iterator.
+    One channel of 16 bits at the target rate stays int16, which is three times as fast to read; `as_floats` makes it a
+    waveform. The recording is opened when the first chunk is asked for, and closed with the iterator.
     """
     _check_rate(source, sr)
     if channel is not None and (isinstance(channel, bool) or not isinstance(channel, Integral) or channel < 0):
@@ -146,14 +104,22 @@ def waveform(
 
     Parameters
     ----------
-    source, target, sr, channel
-        As for `samples`.
+    source : path or array_like, shape (sample,) or (channel, sample)
+        A file that soundfile reads (WAV, FLAC, OGG, AIFF, MP3), or a waveform.
+    target : int
+        Samples per second to resample to, if the recording has another rate.
+    sr : int, optional
+        Samples per second of a waveform, by default the target. A file states its own.
+    channel : int, optional
+        Number of the channel to take, from 0; by default, the mean of all.
     first, last : int
-        Samples from the first to just before the last, at the target rate, or to where the recording ends.
+        Samples from the first to just before the last, at the target rate, or to where the recording ends. Before the
+        first, a lossless recording is only read as far as the resampler needs it.
 
     Returns
     -------
     ndarray, shape (sample,)
+        In [-1, 1] if a file holds whole numbers.
     """
     about = info(source, sr=sr if is_file(source) else sr or target)
     end = math.ceil(about.n_samples * Fraction(target, about.sr))
@@ -171,16 +137,8 @@ def waveform(
 def missing_bytes(path: File) -> int:
     """How many bytes a WAV or AIFF file states but does not hold, because the battery was empty or the card full.
 
-    Parameters
-    ----------
-    path : path
-        A recording.
-
-    Returns
-    -------
-    int
-        0 if the sound is complete or of unknown length. Also 0 for other formats: their decoders notice, whereas
-        libsndfile reads what is there of WAV and AIFF and says nothing.
+    It is 0 for sound of unknown length, and for other formats: their decoders notice, but libsndfile reads what is
+    there of WAV and AIFF and says nothing.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         length = os.fstat(file.fileno()).st_size
@@ -326,7 +284,7 @@ def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]
 
 
 def _seek(sr: int, target: int, first: int) -> tuple[int, int]:
-    """Sample to start reading at, so that resampling gives the first one asked for, and how many to drop before it."""
+    """Sample to start reading at, and how many to drop after resampling, before the first one asked for."""
     if sr == target or first == 0:
         return first, 0
     grid = _grid(sr, target)

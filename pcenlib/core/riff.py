@@ -12,7 +12,6 @@ from typing import BinaryIO, NamedTuple
 
 __all__ = ["UNKNOWN_SIZES", "Chunk", "chunks"]
 
-
 UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 """Sizes that programs state for sound whose length they do not know yet."""
 
@@ -29,17 +28,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(file: BinaryIO) -> Iterator[Chunk]:
-    """The chunks of a WAV or AIFF file, in order; none for a file in another format.
-
-    Parameters
-    ----------
-    file : binary file
-        A file at its start. It may be read or moved between two chunks.
-
-    Returns
-    -------
-    iterator of Chunk
-    """
+    """The chunks of a WAV or AIFF file, in order; none for other formats. The file may be moved between two chunks."""
     form, _, kind = struct.unpack("<4sI4s", file.read(12).ljust(12, b"\0"))
     if form not in (b"RIFF", b"RF64", b"FORM") or kind not in SOUND:
         return

@@ -20,7 +20,6 @@ from pcenlib.core.setting import Setting
 
 __all__ = ["band_magnitudes", "read_spectrogram", "spectrogram"]
 
-
 FRAMES_PER_BLOCK = 512
 
 
@@ -49,8 +48,7 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     Agrees with ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False)) ** p``.
     """
     x = check_waveform(x)
-    missing = setting.win_length - x.shape[-1]
-    if missing > 0:
+    if (missing := setting.win_length - x.shape[-1]) > 0:
         x = np.concatenate([x, np.zeros((*x.shape[:-1], missing))], axis=-1)
     frames = np.lib.stride_tricks.sliding_window_view(x, setting.win_length, axis=-1)[..., :: setting.hop_length, :]
     n_frames = frames.shape[-2]
@@ -71,22 +69,10 @@ def read_spectrogram(
     first: int = 0,
     last: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Magnitude spectrogram E of a recording, or of some of its frames.
+    """E (band, frame) of a recording, or of its frames from the first to just before the last.
 
-    Parameters
-    ----------
-    source : path or array_like, shape (sample,) or (channel, sample)
-        A file that soundfile reads, or a waveform. It is mixed to one channel and resampled to the setting's rate.
-    setting : Setting
-        Window, hop and bands.
-    sr, channel : int, optional
-        Samples per second of a waveform, and the channel to take, as for `detection_functions`.
-    first, last : int
-        Frames from the first to just before the last; by default, all. No more than that is read of a lossless file.
-
-    Returns
-    -------
-    ndarray, shape (band, frame)
+    The recording, `sr` and `channel` are as for `detection_functions`. No more than these frames is read of a lossless
+    file.
     """
     begin, end = first * setting.hop_length, None
     if last is not None:
@@ -113,10 +99,7 @@ def band_magnitudes(frames: npt.NDArray[np.floating], setting: Setting) -> npt.N
 
 @functools.cache
 def _mel_filter_groups(setting: Setting, dtype: npt.DTypeLike) -> list[tuple[slice, npt.NDArray[np.floating]]]:
-    """Groups of neighboring triangles: the bins where a group is not zero, and its filters (bin, band) there.
-
-    Nearly all of the whole matrix is zeros.
-    """
+    """The bins where each group of neighboring triangles is not zero, few of all, and its filters (bin, band) there."""
     groups = []
     for filters in np.array_split(setting.filters, min(8, setting.n_bands)):
         used = np.flatnonzero(filters.any(axis=0))

@@ -1,8 +1,8 @@
 """From a recording of any length to its detection functions, in constant memory.
 
-The samples of a recording come in blocks, and blocks are cut into the frames of `spectrogram`. Three things are carried
-over to the next block: the samples of the unfinished window, the last frame of E, and the background M. So any size of
-block gives the numbers of equations 1, 2 and 6 on the whole spectrogram. Several threads may share one recording.
+Samples come in blocks, and blocks are cut into the frames of `spectrogram`. Three things are carried over to the next
+block: the samples of the unfinished window, the last frame of E, and the background M. So any size of block gives the
+numbers of equations 1, 2 and 6 on the whole spectrogram. Several threads may share one recording.
 
 If numba is installed, compiled kernels do everything except the Fourier transforms; otherwise the functions of
 `novelty` do, at less than half the speed. `scipy.fft` makes the transforms, and ``scipy.fft.set_global_backend`` or, on
@@ -44,14 +44,12 @@ from pcenlib.core.transform import plan
 
 __all__ = ["DETECTORS", "DetectionFunctions", "detection_blocks", "detection_functions"]
 
-
 # Bytes per row of an FFT batch: a multiple of the SIMD width, small enough for L2, and not a large power of two, so
 # rows do not collide in L1.
 BYTES_PER_ROW = 24 * 64
 
 # Frames that a thread computes at a time: many more than the warm-up takes, and few enough to hold in memory.
 FRAMES_PER_PART = 50_000
-
 
 AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN = DETECTORS = ("averaged flux", "max-pooled flux", "max-pooled PCEN")
 """What tables and figures call the three detectors."""
@@ -104,17 +102,13 @@ def detection_functions(
     Returns
     -------
     DetectionFunctions
-        As many values of each as `spectrogram` has frames.
-
-    See Also
-    --------
-    detection_blocks : the same without keeping the results.
+        As many values of each as `spectrogram` has frames. `detection_blocks` gives them without keeping them all.
 
     Notes
     -----
     Equal to `averaged_flux`, `max_pooled_flux` and `max_pooled_pcen` of the recording's `spectrogram`, in memory that
-    does not depend on the length, the results aside. Any number of threads gives the same values: to the last bit, or
-    within 1e-6 if the recording is resampled.
+    does not depend on the length, except for the results. Any number of threads gives the same values: to the last bit,
+    or within 1e-6 if the recording is resampled.
     """
     blocks = detection_blocks(source, setting, sr=sr, channel=channel, dtype=dtype, start=start, jobs=jobs)
     return _concatenate(blocks)
@@ -173,7 +167,6 @@ def _concatenate(blocks: Iterable[DetectionFunctions]) -> DetectionFunctions:
 
 
 # Threads
-
 
 # First block of a part of a recording, and the block after its last; None is the end of the recording.
 Part = tuple[int, int | None]
@@ -243,7 +236,6 @@ def _blocks(chunks: Iterable[Samples], setting: Setting, block_frames: int) -> I
 
 
 # Detection functions
-
 
 # E of the last frame and the background M of the next, each of shape (band,); zeros where there is none yet.
 State = tuple[FloatArray, FloatArray]

@@ -28,31 +28,24 @@ from pcenlib.core.setting import Setting
 
 __all__ = ["Plan", "plan"]
 
-
 Integers = npt.NDArray[np.int64]
 
 
 class Plan(NamedTuple):
-    """Each number of each sequence as a sum of two samples, each bin as a place in the spectra, each band as bins."""
+    """Each number of each sequence as a sum of two samples, each bin as a place in the spectra, each band as bins.
 
-    q: int
-    """Number of sequences."""
-    rows: npt.NDArray[np.uint64]
-    """Samples of each number, (number, 2), modulo the hop."""
-    shifts: npt.NDArray[np.uint64]
-    """The same, divided by the hop. A sample of frame t is also a sample of another frame, this many frames later."""
-    factors: npt.NDArray[np.complexfloating]
-    """What the samples are multiplied by, (number, 2); the window included."""
-    places: Integers
-    """Places of k and -k, (bin, 2), in the spectra of all sequences one after the other; -1 where one is enough."""
-    turns: npt.NDArray[np.complexfloating]
-    """Factor of the second term for multiples of q, (bin,)."""
-    first: Integers
-    """First bin of each band, (band,); empty if bands are bins."""
-    quads: Integers
-    """Bins of each band, in groups of four, (band,)."""
-    weights: FloatArray
-    """Weights of these bins, of all bands one after the other."""
+    Sample i of a frame is in row ``i % hop``, as many frames later as its shift ``i // hop``.
+    """
+
+    q: int  # number of sequences
+    rows: npt.NDArray[np.uint64]  # of the samples of each number, (number, 2)
+    shifts: npt.NDArray[np.uint64]  # of the same samples
+    factors: npt.NDArray[np.complexfloating]  # what these samples are multiplied by, including the window
+    places: Integers  # of k and -k, (bin, 2), in the spectra of all sequences in a row; -1 where one is enough
+    turns: npt.NDArray[np.complexfloating]  # factor of the second term for multiples of q, (bin,)
+    first: Integers  # first bin of each band, (band,); empty if bands are bins
+    quads: Integers  # number of groups of four bins in each band, (band,)
+    weights: FloatArray  # of these bins, for all bands in a row
 
 
 @functools.cache
@@ -77,15 +70,8 @@ def plan(setting: Setting, dtype: str) -> Plan:
     places[m % q == 0] = np.stack([k % half, -k % half], axis=1)[m % q == 0]
     turns = np.exp(-1j * np.pi * k / half)
     precision = np.result_type(dtype, np.complex64)
-    return Plan(
-        q,
-        rows.astype(np.uint64),
-        shifts.astype(np.uint64),
-        factors.astype(precision),
-        places,
-        turns.astype(precision),
-        *_bands(setting),
-    )
+    factors, turns = factors.astype(precision), turns.astype(precision)
+    return Plan(q, rows.astype(np.uint64), shifts.astype(np.uint64), factors, places, turns, *_bands(setting))
 
 
 def _bins(setting: Setting) -> Integers:
