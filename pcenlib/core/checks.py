@@ -30,10 +30,8 @@ def check_count(name: str, value: int) -> None:
 def check_magnitudes(E: npt.ArrayLike) -> FloatArray:
     """E as a floating-point array (..., band, frame); ValueError unless it is a spectrogram of magnitudes."""
     E = as_finite_floats("E", E)
-    if E.ndim < 2:
-        raise ValueError(f"E must have shape (..., band, frame), got {E.shape}")
-    if E.size == 0:
-        raise ValueError(f"E must hold at least one band and one frame, got shape {E.shape}")
+    if E.ndim < 2 or E.size == 0:
+        raise ValueError(f"E must have shape (..., band, frame), with at least one of each, got {E.shape}")
     if E.min() < 0:
         raise ValueError(f"E must be non-negative, as magnitudes are: its minimum is {E.min():g}")
     return E

@@ -144,11 +144,6 @@ def count_exceedances(
     Counts
         The same for any size of blocks.
 
-    Notes
-    -----
-    Each value's rank is the number of thresholds below it. When the rank rises from a to b, thresholds a to b - 1 are
-    crossed; one histogram counts all.
-
     Examples
     --------
     >>> blocks = [{"flux": [0, 2, 3]}, {"flux": [3, 1, 2]}]
@@ -170,6 +165,7 @@ def count_exceedances(
         values = _check_block(block, given)
         n_frames += len(values[0])
         for detector, of_detector in zip(given, values, strict=True):
+            # A rank is the number of thresholds below a value. A rise from rank a to b crosses thresholds a to b - 1.
             ranks = np.searchsorted(edges[detector], of_detector)
             # To count frames, each starts below every threshold; to count peaks, from the frame before.
             before = np.zeros_like(ranks)
@@ -215,6 +211,9 @@ def poisson_interval(
 
     .. math:: P(N \ge n \mid \mu_{\mathrm{low}}) = P(N \le n \mid \mu_{\mathrm{high}}) = (1 - \mathrm{confidence})/2
 
+    Events must be independent. Peaks nearly are. Frames above a threshold come in runs, so an interval from a count of
+    frames is too narrow.
+
     Parameters
     ----------
     count : array_like
@@ -226,11 +225,6 @@ def poisson_interval(
     -------
     low, high : ndarray
         In the shape of `count`; `low` is 0 where `count` is.
-
-    Notes
-    -----
-    Events are taken to be independent. Peaks nearly are. Frames above a threshold come in runs, so an interval from a
-    count of frames is too narrow.
 
     Examples
     --------
@@ -244,8 +238,7 @@ def poisson_interval(
     check_range("confidence", confidence, 0, 1, open_low=True)
     tail = (1 - confidence) / 2
     low = np.where(n > 0, scipy.special.gammaincinv(np.maximum(n, 1), tail), 0.0)
-    high = scipy.special.gammainccinv(n + 1, tail)
-    return low, np.asarray(high, dtype=np.float64)
+    return low, np.asarray(scipy.special.gammainccinv(n + 1, tail), dtype=np.float64)
 
 
 def format_mtbfa(seconds: float, duration: float) -> str:

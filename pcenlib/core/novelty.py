@@ -103,6 +103,8 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
 
     .. math:: M[t, f] = s\,E[t-1, f] + (1 - s)\,M[t-1, f], \qquad M[0, f] = E[0, f]
 
+    `librosa.pcen` averages up to and including the current frame, so its M is this one, a frame later.
+
     Parameters
     ----------
     E : array_like, shape (..., band, frame)
@@ -117,10 +119,6 @@ def background(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None
     -------
     ndarray, shape (..., band, frame)
         M. Frame t depends on frames 0 to t - 1 alone.
-
-    Notes
-    -----
-    `librosa.pcen` averages up to and including the current frame: its M is this one, a frame later.
     """
     from scipy.signal import lfilter  # here, because it takes longer to import than all of pcenlib
 
@@ -199,10 +197,6 @@ def pcen(
     Returns
     -------
     ndarray, shape (..., band, frame)
-
-    Notes
-    -----
-    Computed as ``delta**r / r * expm1(r * log1p(E / (delta * (eps + M)**alpha)))``, which does not cancel for small r.
     """
     E = check_magnitudes(E)
     for name, value in {"eps": eps, "alpha": alpha, "delta": delta, "r": r}.items():
@@ -214,7 +208,7 @@ def pcen(
         ratio = np.where(E == 0, E, ratio)  # silence over something, even if its power is too small for a number
     if delta == 0:
         return ratio**r / r
-    log_gain = np.log1p(ratio / delta)
+    log_gain = np.log1p(ratio / delta)  # with expm1, nothing cancels for small r
     return log_gain if r == 0 else delta**r / r * np.expm1(r * log_gain)
 
 
@@ -245,6 +239,8 @@ def smoothing_coefficient(period: float, *, hop: float) -> float:
 
     .. math:: \tau^2 s^2 + s - 1 = 0, \qquad \tau = \frac{T}{2 \pi\,\mathrm{hop}}
 
+    `librosa.pcen` solves the same equation for a time constant, without the 2 pi.
+
     Parameters
     ----------
     period : float
@@ -257,10 +253,6 @@ def smoothing_coefficient(period: float, *, hop: float) -> float:
     float
         s, in ]0, 1[. The paper's s = 0.09 is T = 100 ms for birds, its s = 0.33 is T = 1 s for whales.
 
-    Notes
-    -----
-    `librosa.pcen` solves the same equation for a time constant, without the 2 pi.
-
     Examples
     --------
     >>> round(smoothing_coefficient(0.100, hop=32 / 22050), 4)
@@ -271,8 +263,7 @@ def smoothing_coefficient(period: float, *, hop: float) -> float:
     check_range("period", period, 0, open_low=True)
     check_range("hop", hop, 0, open_low=True)
     tau = period / (2 * math.pi * hop)
-    # The positive root, written so that nothing cancels when tau is small.
-    return 2 / (1 + math.sqrt(1 + 4 * tau**2))
+    return 2 / (1 + math.sqrt(1 + 4 * tau**2))  # the positive root; nothing cancels if tau is small
 
 
 def _over(E: FloatArray, M: FloatArray) -> FloatArray:

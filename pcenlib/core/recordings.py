@@ -30,13 +30,8 @@ Precision = Literal["float64", "float32"]
 
 # Quality of soxr's resampling: the lowest that computes in double precision. HQ has errors of about 1e-7.
 QUALITY = "VHQ"
-
-# Largest sample: its powers are finite even in single precision.
-LARGEST = 1e15
-
-# Turns samples of 16 bits into numbers in [-1, 1[.
-SIXTEEN_BITS = 2.0**-15
-
+LARGEST = 1e15  # largest sample: its powers are finite even in single precision
+SIXTEEN_BITS = 2.0**-15  # turns samples of 16 bits into numbers in [-1, 1[
 SAMPLES_PER_READ = 2**17
 
 
@@ -161,9 +156,6 @@ def _check_rate(source: Source, sr: int | None) -> None:
         check_count("sr", sr)
 
 
-# Reading
-
-
 @contextmanager
 def _opened(source: Source, sr: int | None) -> Generator[Any]:
     """The recording as a `soundfile.SoundFile` or an `_ArrayFile`; what libsndfile complains about is an OSError."""
@@ -190,10 +182,10 @@ class _ArrayFile:
 
     def __init__(self, source: npt.ArrayLike, sr: int | None) -> None:
         x = np.asarray(source)
-        if x.ndim not in (1, 2):
-            raise ValueError(f"source must be a path or have shape (sample,) or (channel, sample), got {x.shape}")
-        if x.size == 0:
-            raise ValueError(f"source must hold at least one sample, got shape {x.shape}")
+        if x.ndim not in (1, 2) or x.size == 0:
+            raise ValueError(
+                f"source must be a path or hold samples (sample,) or (channel, sample), got shape {x.shape}"
+            )
         as_real_floats("source", x[..., :0])
         self.samples = np.atleast_2d(x)
         self.channels, self.frames = self.samples.shape
@@ -278,9 +270,6 @@ def _resampler(sr: int, target: int, dtype: Precision) -> Callable[..., Samples]
 
     stream = soxr.ResampleStream(sr, target, 1, dtype=dtype, quality=QUALITY)
     return lambda x, **options: stream.resample_chunk(as_floats(x, dtype), **options)
-
-
-# Where to start
 
 
 def _seek(sr: int, target: int, first: int) -> tuple[int, int]:

@@ -169,9 +169,9 @@ class Setting:
         check_range("high", high, low, open_low=True)
         (inside,) = np.nonzero((self.frequencies >= low) & (self.frequencies <= high))
         if inside.size == 0:
+            centers = f"{self.frequencies[0]:g} to {self.frequencies[-1]:g} Hz"
             raise ValueError(
-                f"no band of the setting has its center from {low:g} to {high:g} Hz: "
-                f"centers go from {self.frequencies[0]:g} to {self.frequencies[-1]:g} Hz"
+                f"no band of the setting has its center from {low:g} to {high:g} Hz: centers are {centers}"
             )
         return self.with_bands(int(inside[0]), int(inside[-1]))
 
@@ -215,16 +215,13 @@ NIGHTHAWK = Setting(
 )
 """The setting of section 3.1, 12 ms windows every 1.5 ms, 128 mel bands from 2 to 11.025 kHz.
 
-Windows are zero-padded to 1024 samples, as in the authors' code: with 256, five of the 128 bands would be empty.
+Windows are zero-padded to 1024 samples, as in the authors' code. With 256, five of the 128 bands would be empty.
 """
 
 RIGHT_WHALE = Setting(
     sr=2000, win_length=256, hop_length=128, n_fft=256, n_bands=128, fmin=7.8125, fmax=1000, scale="linear", s=0.33
 )
-"""The setting of section 4.1, 128 ms windows every 64 ms, 128 bands from 8 Hz to 1 kHz.
-
-The bands are bins 1 to 128 of a 256-point transform.
-"""
+"""The setting of section 4.1, 128 ms windows every 64 ms, 128 bands from 8 Hz to 1 kHz, bins 1 to 128 of the FFT."""
 
 NAMED = {"nighthawk": NIGHTHAWK, "right-whale": RIGHT_WHALE}
 """The settings of the paper, as the command line calls them."""

@@ -41,11 +41,8 @@ def spectrogram(x: npt.ArrayLike, setting: Setting) -> npt.NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (..., band, frame)
-        Magnitudes to the power p in double precision, nowhere below ``FLOOR**p``.
-
-    Notes
-    -----
-    Agrees with ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False)) ** p``.
+        Magnitudes to the power p in double precision, nowhere below ``FLOOR**p``. Agrees with
+        ``librosa.filters.mel(htk=True) @ abs(librosa.stft(center=False)) ** p``.
     """
     x = check_waveform(x)
     if (missing := setting.win_length - x.shape[-1]) > 0:
@@ -71,8 +68,7 @@ def read_spectrogram(
 ) -> npt.NDArray[np.float64]:
     """E (band, frame) of a recording, or of its frames from the first to just before the last.
 
-    The recording, `sr` and `channel` are as for `detection_functions`. No more than these frames is read of a lossless
-    file.
+    `source`, `sr` and `channel` are as for `detection_functions`. Of a lossless file, only these frames are read.
     """
     begin, end = first * setting.hop_length, None
     if last is not None:

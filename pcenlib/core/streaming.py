@@ -79,6 +79,9 @@ def detection_functions(
 ) -> DetectionFunctions:
     """Averaged flux, max-pooled flux and max-pooled PCEN of a recording: equations 1, 2 and 6.
 
+    Equal to `averaged_flux`, `max_pooled_flux` and `max_pooled_pcen` of the recording's `spectrogram`, in memory that
+    does not depend on the length, except for the results. `detection_blocks` does not keep the results.
+
     Parameters
     ----------
     source : path or array_like, shape (sample,) or (channel, sample)
@@ -96,19 +99,14 @@ def detection_functions(
         itself. ``librosa.pcen`` starts from 1.
     jobs : int
         Number of threads. Each takes one part of the recording after another, and starts so far ahead of it that the
-        background forgets how it started. A short recording takes one thread, and so does a lossy file, because
-        decoders that start in the middle give other samples.
+        background forgets how it started. The values are the same: to the last bit, or within 1e-6 if the recording is
+        resampled. A short recording takes one thread, and so does a lossy file, because decoders that start in the
+        middle give other samples.
 
     Returns
     -------
     DetectionFunctions
-        As many values of each as `spectrogram` has frames. `detection_blocks` gives them without keeping them all.
-
-    Notes
-    -----
-    Equal to `averaged_flux`, `max_pooled_flux` and `max_pooled_pcen` of the recording's `spectrogram`, in memory that
-    does not depend on the length, except for the results. Any number of threads gives the same values: to the last bit,
-    or within 1e-6 if the recording is resampled.
+        As many values of each as `spectrogram` has frames.
     """
     blocks = detection_blocks(source, setting, sr=sr, channel=channel, dtype=dtype, start=start, jobs=jobs)
     return _concatenate(blocks)
@@ -209,9 +207,6 @@ def _on_threads(
     finally:  # at the end, after an error, or when nobody wants more
         stopped.set()
         pool.shutdown(cancel_futures=True)
-
-
-# Blocks
 
 
 def _blocks(chunks: Iterable[Samples], setting: Setting, block_frames: int) -> Iterator[Samples]:

@@ -24,7 +24,6 @@ __all__ = [
     "spreading_loss",
 ]
 
-
 REFERENCE_PRESSURE = 101.325  # kPa
 REFERENCE_TEMPERATURE = 293.15  # K
 TRIPLE_POINT = 273.16  # K
@@ -38,7 +37,7 @@ FOLIAGE_LONG = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.09, 0.12)
 def spreading_loss(
     distance: npt.ArrayLike, *, reference: float = 1.0, exponent: float = 2.0
 ) -> npt.NDArray[np.float64]:
-    r"""Level lost between the reference distance and a farther one, because the same energy fills more room.
+    r"""Level lost between the reference distance and a farther one, because the same energy fills more space.
 
     .. math:: 10\, n \log_{10} \frac{d}{d_\mathrm{ref}}
 
@@ -98,9 +97,7 @@ def atmospheric_absorption(
     4.98
     """
     oxygen, nitrogen = relaxation_frequencies(temperature=temperature, humidity=humidity, pressure=pressure)
-    frequency = np.asarray(frequency, dtype=np.float64)
-    if not np.all(np.isfinite(frequency) & (frequency >= 0)):
-        raise ValueError("frequency must be finite and non-negative, in hertz")
+    frequency = _check_frequency(frequency)
     kelvin = temperature + 273.15
     warmth = kelvin / REFERENCE_TEMPERATURE
     squeeze = pressure / REFERENCE_PRESSURE
@@ -116,7 +113,7 @@ def atmospheric_absorption(
 def relaxation_frequencies(
     *, temperature: float = 20.0, humidity: float = 70.0, pressure: float = 101.325
 ) -> tuple[float, float]:
-    """Frequencies at which oxygen and nitrogen take up most energy per cycle, ISO 9613-1:1993, equations 3 and 4.
+    """Frequencies at which oxygen and nitrogen absorb most energy per cycle, ISO 9613-1:1993, equations 3 and 4.
 
     Parameters
     ----------
@@ -143,25 +140,13 @@ def relaxation_frequencies(
 
 
 def foliage_loss(frequency: npt.ArrayLike, *, path: float) -> npt.NDArray[np.float64]:
-    """Level lost on a path through dense foliage, ISO 9613-2:1996, table A.1.
+    """Level in dB lost on a path of so many meters through dense foliage, ISO 9613-2:1996, table A.1.
 
-    Parameters
-    ----------
-    frequency : array_like
-        Frequency in hertz; between the octave bands of the standard, the loss is interpolated in octaves.
-    path : float
-        Meters of the path through leaves so dense that one cannot see through them. Below 10 m nothing is
-        lost; what exceeds 200 m counts as 200 m, as the standard has it, because sound finds its way above the trees.
-
-    Returns
-    -------
-    ndarray
-        Loss in dB.
+    Between the octave bands of the standard, the loss is interpolated in octaves. Nothing is lost below 10 m. A path
+    above 200 m counts as 200 m, as in the standard, because sound also travels above the trees.
     """
     check_range("path", path, 0)
-    frequency = np.asarray(frequency, dtype=np.float64)
-    if not np.all(np.isfinite(frequency) & (frequency >= 0)):
-        raise ValueError("frequency must be finite and non-negative, in hertz")
+    frequency = _check_frequency(frequency)
     short, long = (np.asarray(loss, dtype=np.float64) for loss in (FOLIAGE_SHORT, FOLIAGE_LONG))
     loss = np.zeros(len(OCTAVES)) if path < 10 else short if path < 20 else long * min(path, 200.0)
     return np.interp(np.log2(np.maximum(frequency, 1)), np.log2(OCTAVES), loss)
@@ -202,8 +187,7 @@ def propagate(
 
     Notes
     -----
-    Absorption is applied as a filter of zero phase: its own delays, of the order of microseconds, are far below one
-    frame.
+    Absorption is applied as a filter of zero phase. Its true delays are microseconds, far less than one frame.
     """
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
@@ -227,7 +211,8 @@ def seawater_absorption(
 ) -> npt.NDArray[np.float64]:
     """Absorption of a pure tone by sea water, Ainslie and McColm (1998).
 
-    Boric acid, magnesium sulfate and pure water each take up sound; below 1 kHz hardly any is taken up at all.
+    Boric acid, magnesium sulfate and pure water each absorb sound, but hardly any below 1 kHz. The defaults are for a
+    shallow bay in spring. The ranges are those that the formula was fitted to.
 
     Parameters
     ----------
@@ -246,19 +231,12 @@ def seawater_absorption(
     -------
     ndarray
         Attenuation coefficient in dB/m.
-
-    Notes
-    -----
-    The defaults are those of a shallow bay in spring; the ranges, those for which the formula was fitted.
     """
     check_range("temperature", temperature, -6, 35)
     check_range("salinity", salinity, 5, 50)
     check_range("depth", depth, 0, 7)
     check_range("acidity", acidity, 7.7, 8.3)
-    frequency = np.asarray(frequency, dtype=np.float64)
-    if not np.all(np.isfinite(frequency) & (frequency >= 0)):
-        raise ValueError("frequency must be finite and non-negative, in hertz")
-    squared = (frequency / 1000) ** 2
+    squared = (_check_frequency(frequency) / 1000) ** 2
     boron = 0.78 * math.sqrt(salinity / 35) * math.exp(temperature / 26)
     magnesium = 42 * math.exp(temperature / 17)
     decibels_per_kilometre = squared * (
@@ -272,26 +250,9 @@ def seawater_absorption(
 def propagate_in_sea(
     x: npt.ArrayLike, sr: int, distance: float, *, exponent: float = 1.5, reference: float = 1.0
 ) -> npt.NDArray[np.float64]:
-    """A waveform as it arrives at a distance under water: weaker by spreading, hardly duller by absorption.
+    """A waveform as it arrives at a distance under water, as `propagate` does in air.
 
-    Parameters
-    ----------
-    x : array_like, shape (..., sample)
-        Waveform at the reference distance.
-    sr : int
-        Samples per second.
-    distance : float
-        Distance to the sensor in meters, at least `reference`.
-    exponent : float
-        Power of the distance with which intensity falls, as for `spreading_loss`: 2 in deep water, 1 far out in
-        shallow water, 1.5 as a practical mean of both.
-    reference : float
-        Distance at which `x` was heard, in meters.
-
-    Returns
-    -------
-    ndarray, shape (..., sample)
-        Waveform at the sensor, without the time of travel.
+    The `exponent` is that of `spreading_loss`: 2 in deep water, 1 far away in shallow water, 1.5 as a practical mean.
     """
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
@@ -303,13 +264,20 @@ def propagate_in_sea(
     return _attenuated(x, sr, loss)
 
 
+def _check_frequency(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    array = np.asarray(frequency, dtype=np.float64)
+    if not np.all(np.isfinite(array) & (array >= 0)):
+        raise ValueError("frequency must be finite and non-negative, in hertz")
+    return array
+
+
 def _attenuated(
     x: npt.ArrayLike, sr: int, loss: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 ) -> npt.NDArray[np.float64]:
     """A waveform (..., sample) weaker by so many dB at each frequency, through a filter of zero phase."""
     x = check_waveform(x)
     check_range("sr", sr, 0, open_low=True)
-    # Completed with zeros to twice its length: what the filter spreads past one end must not enter at the other.
+    # Zero-padded to twice its length: what the filter spreads past one end must not come in at the other.
     n_fft = scipy.fft.next_fast_len(2 * x.shape[-1], real=True)
     gain = 10 ** (-loss(scipy.fft.rfftfreq(n_fft, 1 / sr)) / 20)
     return scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * gain, n_fft)[..., : x.shape[-1]]
@@ -331,7 +299,7 @@ def reflect(
 
     .. math:: \sqrt{d^2 + (h_1 + h_2)^2} \quad\text{instead of}\quad \sqrt{d^2 + (h_1 - h_2)^2},
 
-    so it comes later and, by spreading, is weaker; the two interfere.
+    so it arrives later and, by spreading, weaker. The two interfere.
 
     Parameters
     ----------
@@ -382,7 +350,7 @@ def reverberate(
     sr : int
         Samples per second.
     rng : numpy.random.Generator
-        Where the scatterers stand.
+        Places the scatterers.
     ratio : float
         Energy of the scattered sound over that of the direct one, in dB, on average over frequency.
     decay_time : float

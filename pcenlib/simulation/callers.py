@@ -62,19 +62,7 @@ LEVELS_BETWEEN_BIRDS, LEVELS_BETWEEN_CALLS = 3.0, 2.0
 
 
 def nighthawks(n_birds: int, rng: np.random.Generator) -> list[Nighthawk]:
-    """Individuals that differ as real ones do.
-
-    Parameters
-    ----------
-    n_birds : int
-        How many.
-    rng : numpy.random.Generator
-        Source of the differences.
-
-    Returns
-    -------
-    list of Nighthawk
-    """
+    """Individuals that differ as real ones do."""
     check_count("n_birds", n_birds)
     return [_varied(Nighthawk(), rng, BETWEEN_BIRDS, LEVELS_BETWEEN_BIRDS) for _ in range(n_birds)]
 
@@ -111,8 +99,8 @@ def nighthawk_call(sr: int, rng: np.random.Generator, *, bird: Nighthawk | None 
     time = np.arange(round(call.duration * sr)) / sr
     progress = time / call.duration
     resonance = call.start + (call.end - call.start) * progress**2
-    # A pulse train is a sum of cosines at the multiples of its rate, and the resonance weighs them. Those that it never
-    # leaves above -70 dB, or that the sample rate does not hold, are left out.
+    # A pulse train is a sum of cosines at the multiples of its rate, and the resonance weights them. We leave out those
+    # that it keeps below -70 dB, or that are above half the sample rate.
     low = min(call.start, call.end) - 4 * call.width
     high = min(max(call.start, call.end) + 4 * call.width, sr / 2)
     harmonics = np.arange(max(1, np.ceil(low / call.pulse_rate)), np.ceil(high / call.pulse_rate))[:, np.newaxis]
@@ -144,11 +132,8 @@ class UpCall:
     harmonic : float
         Level of the second harmonic below the first, in dB.
     level : float
-        Source level, in dB re 1 µPa at one meter.
-
-    Notes
-    -----
-    The source level is the highest that Parks and Tyack (2005) measured for tonal calls, 137 to 162 dB.
+        Source level, in dB re 1 µPa at one meter. Parks and Tyack (2005) measured 137 to 162 dB for tonal calls; the
+        default is the highest.
     """
 
     start: float = 103.0
@@ -170,29 +155,10 @@ UP_CALL_LEVELS = 4.0
 
 
 def up_calls(n_calls: int, rng: np.random.Generator) -> list[UpCall]:
-    """Calls that differ as recorded ones do; each rises by at least half an octave.
-
-    Parameters
-    ----------
-    n_calls : int
-        How many.
-    rng : numpy.random.Generator
-        Source of the differences.
-
-    Returns
-    -------
-    list of UpCall
-    """
+    """Calls that differ as recorded ones do; each rises by at least half an octave."""
     check_count("n_calls", n_calls)
-    typical = UpCall()
-    calls = []
-    for _ in range(n_calls):
-        varied = {
-            name: getattr(typical, name) * np.exp(sd * rng.standard_normal()) for name, sd in UP_CALL_SPREAD.items()
-        }
-        varied["end"] = max(varied["end"], np.sqrt(2) * varied["start"])
-        calls.append(UpCall(level=typical.level + UP_CALL_LEVELS * rng.standard_normal(), **varied))
-    return calls
+    calls = [_varied(UpCall(), rng, UP_CALL_SPREAD, UP_CALL_LEVELS) for _ in range(n_calls)]
+    return [replace(call, end=max(call.end, np.sqrt(2) * call.start)) for call in calls]
 
 
 def up_call(call: UpCall, sr: int) -> Waveform:

@@ -27,7 +27,6 @@ __all__ = [
     "measure_sweep",
 ]
 
-
 Power = npt.NDArray[np.float64]
 
 # Powers are smoothed over so many seconds: longer than a period of a voice's pulses, shorter than a call.
@@ -52,11 +51,11 @@ class CallMeasurements(NamedTuple):
     attack: float
     """Rise of its power from 10 to 50 % of its median, including some 2 ms that are the smoothing's."""
     low: float
-    """Frequency below which 5 % of its energy lie."""
+    """Frequency that 5 % of its energy is below."""
     centre: float
-    """Frequency below which half of its energy lies."""
+    """Frequency that half of its energy is below."""
     high: float
-    """Frequency below which 95 % of its energy lie."""
+    """Frequency that 95 % of its energy is below."""
     start: float
     """Mean frequency of the first third."""
     end: float
@@ -168,7 +167,7 @@ def _excess_spectrum(call: Power, before: Power, sr: int, band: tuple[float, flo
 
 def _quantiles(frequency: Power, density: Power, shares: tuple[float, ...]) -> list[float]:
     total = np.cumsum(density)
-    middles = total - density / 2  # half of a bin's energy lies below the bin's own frequency
+    middles = total - density / 2  # half of a bin's energy is below the bin's own frequency
     return [float(np.interp(share * total[-1], middles, frequency)) for share in shares]
 
 

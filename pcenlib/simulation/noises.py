@@ -1,7 +1,7 @@
 """Noises as waveforms at the source, before any distance: hiss, wind, rain, insects and clicks.
 
 Each function is deterministic given its random generator. Steady noises have a root mean square of 1; bursts, drops and
-clicks peak around 1. Whoever mixes them sets the levels.
+clicks peak around 1. Whoever mixes them sets the levels. Lengths are in samples, and rates per second.
 """
 
 import numpy as np
@@ -115,23 +115,9 @@ def pulsation(
 
 
 def wind(n_samples: int, sr: int, rng: np.random.Generator, *, spread: float = 6.0, rate: float = 0.3) -> Waveform:
-    """Wind in leaves and at the microphone: noise that falls by 6 dB an octave, swelling and ebbing with the gusts.
+    """Wind in leaves and at the microphone: noise that falls by 6 dB an octave and swells with the gusts.
 
-    Parameters
-    ----------
-    n_samples, sr : int
-        Length, and samples per second.
-    rng : numpy.random.Generator
-        Source of the noise and of the gusts.
-    spread : float
-        Standard deviation of the level from gust to lull, in dB.
-    rate : float
-        About how many gusts come in a second.
-
-    Returns
-    -------
-    ndarray, shape (n_samples,)
-        Noise with a root mean square of 1.
+    About `rate` gusts come in a second; `spread` is the standard deviation of the level in dB.
     """
     check_range("spread", spread, 0)
     check_range("rate", rate, 0, open_low=True)
@@ -142,22 +128,7 @@ def wind(n_samples: int, sr: int, rng: np.random.Generator, *, spread: float = 6
 
 
 def irregular_level(n_samples: int, sr: int, rng: np.random.Generator, rate: float) -> Waveform:
-    """A level that rises and falls at random.
-
-    Parameters
-    ----------
-    n_samples, sr : int
-        Length, and samples per second.
-    rng : numpy.random.Generator
-        Source of the level.
-    rate : float
-        About how many times it rises in a second.
-
-    Returns
-    -------
-    ndarray, shape (n_samples,)
-        Level with a mean of 0 and a mean square of 1.
-    """
+    """A random level that rises about `rate` times a second, with a mean of 0 and a mean square of 1."""
     # A random value every quarter of a swing, smoothed and joined by lines, whose mean square is 4/3.
     n_knots = int(np.ceil(4 * rate * n_samples / sr)) + 1
     knots = np.convolve(rng.standard_normal(n_knots + 2), [0.5, 1.0, 0.5], mode="valid") / np.sqrt(4 / 3)
@@ -192,8 +163,8 @@ def clicks(
     fmin : float
         Frequency in hertz below which they hold little.
     octaves : float, optional
-        Width of the band that a click fills, from a quarter of this to four times as much; where it lies, above `fmin`,
-        is different for each. By default they are white.
+        Width of the band that a click fills, from a quarter of this to four times as much. Each click has another band
+        above `fmin`. By default, clicks are white.
 
     Returns
     -------
@@ -218,7 +189,7 @@ def clicks(
             burst = _resonance(burst, sr, rng, low=max(fmin, sr / length), octaves=octaves * 4 ** rng.uniform(-1, 1))
         x[begin : begin + length] += gain * envelope * burst
     if fmin > 0 and x.any():
-        # Before the end is cut off: what the filter spreads past one end must not enter at the other.
+        # Before the end is cut off: what the filter spreads past one end must not come in at the other.
         n_fft = scipy.fft.next_fast_len(x.size, real=True)
         squared = scipy.fft.rfftfreq(n_fft, 1 / sr) ** 2
         x = scipy.fft.irfft(scipy.fft.rfft(x, n_fft) * squared / np.hypot(squared, fmin**2), n_fft)
@@ -235,22 +206,7 @@ def _resonance(white: Waveform, sr: int, rng: np.random.Generator, *, low: float
 
 
 def rain(n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 60.0) -> Waveform:
-    """Rain: single drops near the microphone, above the hiss of all the others.
-
-    Parameters
-    ----------
-    n_samples, sr : int
-        Length, and samples per second.
-    rng : numpy.random.Generator
-        Source of the drops.
-    rate : float
-        Near drops in a second.
-
-    Returns
-    -------
-    ndarray, shape (n_samples,)
-        Noise with a root mean square of 1.
-    """
+    """Rain: single drops near the microphone, `rate` a second, above the hiss of all the others."""
     hiss = noise(n_samples, sr, rng)
     drops = clicks(n_samples, sr, rng, rate=rate, decay=0.0015, spread=8.0, fmin=1000.0)
     shower = hiss + 4 * drops
@@ -258,37 +214,12 @@ def rain(n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 60.
 
 
 def insects(
-    n_samples: int,
-    sr: int,
-    rng: np.random.Generator,
-    *,
-    carrier: float = 4800.0,
-    rate: float = 2.5,
-    pulses: int = 4,
+    n_samples: int, sr: int, rng: np.random.Generator, *, carrier: float = 4800.0, rate: float = 2.5, pulses: int = 4
 ) -> Waveform:
-    """A cricket: chirps of a few pure-toned pulses each.
+    """A cricket: chirps of a few pulses of a pure tone each, 33 pulses a second, with a peak of about 1.
 
-    Parameters
-    ----------
-    n_samples, sr : int
-        Length, and samples per second.
-    rng : numpy.random.Generator
-        Source of the irregularities.
-    carrier : float
-        Frequency of the tone, in hertz.
-    rate : float
-        Chirps in a second.
-    pulses : int
-        Pulses in a chirp, 33 a second.
-
-    Returns
-    -------
-    ndarray, shape (n_samples,)
-        Song with a peak of about 1.
-
-    Notes
-    -----
-    Carrier, pulses and chirps are those of field crickets at 20 degrees Celsius (Bennet-Clark, 1989).
+    The carrier in hertz, the rate of chirps and the pulses of each are those of field crickets at 20 degrees Celsius
+    (Bennet-Clark, 1989).
     """
     check_count("n_samples", n_samples)
     check_range("sr", sr, 0, open_low=True)
