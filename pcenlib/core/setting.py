@@ -169,10 +169,8 @@ class Setting:
         check_range("high", high, low, open_low=True)
         (inside,) = np.nonzero((self.frequencies >= low) & (self.frequencies <= high))
         if inside.size == 0:
-            centers = f"{self.frequencies[0]:g} to {self.frequencies[-1]:g} Hz"
-            raise ValueError(
-                f"no band of the setting has its center from {low:g} to {high:g} Hz: centers are {centers}"
-            )
+            centers = f"centers go from {self.frequencies[0]:g} to {self.frequencies[-1]:g} Hz"
+            raise ValueError(f"no band of the setting has its center from {low:g} to {high:g} Hz: {centers}")
         return self.with_bands(int(inside[0]), int(inside[-1]))
 
     def n_frames(self, n_samples: int) -> int:
