@@ -158,3 +158,9 @@ def test_no_variable_hides_what_was_imported(path):
     imported = {name for name, _ in depends.imports(nodes, "")}
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     assert not imported & stored
+
+
+@each_notebook
+def test_worker_processes_are_the_librarys(path):
+    # A pool of its own would fork a kernel that has threads.
+    assert not any("PoolExecutor" in source(cell) for cell in cells(path, "code"))
