@@ -17,7 +17,6 @@ MODULES = sorted(LIBRARY.rglob("*.py"))
 LONG = {
     "experiments/evaluate.py": "one pipeline for every protocol, with what its worker processes call",
     "experiments/tables.py": "from counts to the book's tables, a short function for each step",
-    "show/plots.py": "every figure of the book, with the one style that they share",
 }
 OF_NAMED_TUPLES = r"_fields|_asdict|_replace|_make"
 

@@ -9,18 +9,12 @@ from pcenlib.datasets.tables import labels, only_table
 
 __all__ = ["BirdVox"]
 
-
 COLUMNS = ("itemid", "hasbird")
 
 
 @dataclass(frozen=True)
 class BirdVox(RealSet):
-    """The scenes of BirdVox-DCASE-20k without a bird.
-
-    Notes
-    -----
-    A set that soundata downloaded has the layout that is asked for here.
-    """
+    """The scenes of BirdVox-DCASE-20k without a bird, in the layout that soundata downloads."""
 
     about = About(
         title="BirdVox-DCASE-20k",

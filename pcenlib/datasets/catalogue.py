@@ -20,7 +20,6 @@ from pcenlib.datasets.shipsear import ShipsEar
 
 __all__ = ["DATASETS", "data_home", "find"]
 
-
 VARIABLE = "PCENLIB_DATA"
 
 DATASETS: dict[str, type[RealSet]] = {

@@ -13,7 +13,6 @@ from pcenlib.datasets.tables import only_table, rows
 
 __all__ = ["Ccb18"]
 
-
 COLUMNS = ("Date", "Channel", "Begin.Time..s.", "End.Time..s.", "DistanceKm")
 YEAR = "2009"
 LEFT_OUT = 3  # channel that the authors' code leaves out
@@ -42,7 +41,7 @@ class _Annotation(NamedTuple):
 class Ccb18(RealSet):
     """The calls of CCB18: 32 frames around the middle of each annotation, with what was heard before.
 
-    Distances are centres of bins of 1 km, in meters; groups are days. A clip at the border of a file is moved into it.
+    Distances are centers of bins of 1 km, in meters; groups are days. A clip at the border of a file is moved into it.
 
     The paper does not describe the files; this layout is what the authors' released code implies. Times in the table
     are seconds from midnight, dates are month and day of 2009 (``219`` is 19 February) or ``yyyymmdd``, and channels

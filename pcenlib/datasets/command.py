@@ -11,7 +11,6 @@ from pcenlib.datasets.real import Report
 
 __all__ = ["add_parser", "details", "overview"]
 
-
 DESCRIPTION = f"""\
 Which real data sets are in the data home, and what to do to get the others.
 
@@ -22,14 +21,7 @@ ABSENT = "not there"
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to those of a program.
-
-    Parameters
-    ----------
-    commands : object
-        What `argparse.ArgumentParser.add_subparsers` returns. The option `run` of parsed arguments runs the command
-        and returns its exit status.
-    """
+    """Add the command to a program's, as `argparse.ArgumentParser.add_subparsers` returns them."""
     parser = commands.add_parser(
         "data",
         help="list data sets, check and download them",
@@ -43,18 +35,7 @@ def add_parser(commands: Any) -> None:
 
 
 def overview(home: Path | None) -> str:
-    """Table of all data sets: what is there, and what to do next.
-
-    Parameters
-    ----------
-    home : Path, optional
-        The data home.
-
-    Returns
-    -------
-    str
-        Lines of text.
-    """
+    """Table of all data sets as text: what is in the data home, and what to do next."""
     reports = {name: _report(name, home) for name in DATASETS}
     table = [("NAME", "STATE", "NEXT")]
     table += [(name, report.summary if report else ABSENT, _next(name, report)) for name, report in reports.items()]
@@ -67,20 +48,7 @@ def overview(home: Path | None) -> str:
 
 
 def details(name: str, home: Path | None) -> str:
-    """Everything about one data set: what it is, how to get it, and what of it is there.
-
-    Parameters
-    ----------
-    name : str
-        A key of `DATASETS`.
-    home : Path, optional
-        The data home.
-
-    Returns
-    -------
-    str
-        Lines of text.
-    """
+    """Everything about one data set as text: what it is, how to get it, and what of it is in the data home."""
     about = DATASETS[name].about
     folder = home / name if home else Path(f"${VARIABLE}") / name
     facts = {

@@ -8,7 +8,6 @@ from pcenlib.datasets.real import About, RealSet, wav_files
 
 __all__ = ["ConiKnight"]
 
-
 # Distance as measured, number of the vocalization, station and nominal distance, date and time.
 NAME = re.compile(
     r"(?P<measured>\d+)_(?P<call>\d+)_[^_-]+-[^_-]+-(?P<distance>\d+)_(?P<date>\d{8})_\d{4}[^/]*\.wav", re.IGNORECASE

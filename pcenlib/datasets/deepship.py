@@ -11,10 +11,8 @@ __all__ = ["DeepShip"]
 class DeepShip(OnlyRecordings):
     """The recordings of DeepShip, in one folder for each class of ships.
 
-    Notes
-    -----
-    The whole set lasts 47 hours; its authors publish a part of it and send the rest on request, so there is no
-    number of files to compare with.
+    The whole set lasts 47 hours. Its authors publish part of it and send the rest on request, so the number of files is
+    not known.
     """
 
     about = About(

@@ -1,7 +1,7 @@
-"""Downloads of public data sets: checked against a checksum, and gone on with where they were interrupted.
+"""Downloads of public data sets: verified by checksum, and resumed after an interruption.
 
-Checksums are those that the archive itself or soundata states. Whatever has none is not downloaded; the data set says
-how to get it by hand. This is the only part of the library that uses pooch and the network.
+Checksums are those that the archive itself or soundata states. Sets without one are not downloaded; they say how to
+get them by hand. Only this part of the library uses pooch and the network.
 """
 
 import zipfile
@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 __all__ = ["Remote", "download"]
 
-
 ZENODO = "https://zenodo.org/records"
 # Seconds without an answer after which a server counts as out of reach.
 TIMEOUT = 60
@@ -23,18 +22,10 @@ BYTES_PER_READ = 2**14
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """An archive to download and unpack.
+    """A ZIP file to download and unpack, of which the folder `inside` holds the data set.
 
-    Parameters
-    ----------
-    file : str
-        Its name: a ZIP file.
-    url, checksum : str
-        Where it is, and its checksum, as in ``md5:...``. Both are left out for a record of Zenodo.
-    record : str
-        Number of a record of Zenodo, which states where the file is and its checksum.
-    inside : str
-        Folder in the archive whose content is the data set; by default, the archive's own.
+    A Zenodo record, given by its number, states the URL and the checksum of its files. Otherwise both are given here,
+    the checksum as in ``md5:...``.
     """
 
     file: str
@@ -45,23 +36,11 @@ class Remote:
 
 
 def download(remote: Remote, folder: Path, *, progress: bool = True) -> None:
-    """Download an archive into a folder, check it and unpack it there.
+    """Download an archive into a folder, verify its checksum, unpack it there, and remove it.
 
-    What came before the connection broke is kept, and the next call goes on from there. An archive that is already in
-    the folder, and that has the right checksum, is not downloaded again. Once unpacked, it is removed.
-
-    Parameters
-    ----------
-    remote : Remote
-        What to download.
-    folder : Path
-        Where to; it is made if need be.
-    progress : bool
-        Whether to show on the standard error how much is there.
-
-    Notes
-    -----
-    OSError if the server cannot be reached, or if it sends something else than it should.
+    If the connection breaks, what has arrived is kept, and the next call resumes from there. An archive that is already
+    in the folder with the right checksum is not downloaded again. `progress` shows a bar on the standard error. OSError
+    if the server cannot be reached or sends the wrong file.
     """
     try:
         import pooch

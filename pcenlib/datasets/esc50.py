@@ -11,35 +11,18 @@ from pcenlib.datasets.tables import rows
 
 __all__ = ["OUTDOOR", "Esc50"]
 
-
 OUTDOOR = {
-    10: "rain",
-    11: "sea_waves",
-    12: "crackling_fire",
-    13: "crickets",
-    14: "chirping_birds",
-    15: "water_drops",
-    16: "wind",
-    17: "pouring_water",
-    18: "toilet_flush",
-    19: "thunderstorm",
-    40: "helicopter",
-    41: "chainsaw",
-    42: "siren",
-    43: "car_horn",
-    44: "engine",
-    45: "train",
-    46: "church_bells",
-    47: "airplane",
-    48: "fireworks",
-    49: "hand_saw",
-}
+    10: "rain", 11: "sea_waves", 12: "crackling_fire", 13: "crickets", 14: "chirping_birds",
+    15: "water_drops", 16: "wind", 17: "pouring_water", 18: "toilet_flush", 19: "thunderstorm",
+    40: "helicopter", 41: "chainsaw", 42: "siren", 43: "car_horn", 44: "engine",
+    45: "train", 46: "church_bells", 47: "airplane", 48: "fireworks", 49: "hand_saw",
+}  # fmt: skip
 """Names of the categories of outdoor noise by their numbers, which are the set's natural and exterior sounds."""
 
 
 @dataclass(frozen=True)
 class Esc50(RealSet):
-    """The clips of ESC-50 that are in the categories of outdoor noise.
+    """The clips of ESC-50 in the categories of outdoor noise. The paper takes 200 of them and does not say which.
 
     Parameters
     ----------
@@ -47,10 +30,6 @@ class Esc50(RealSet):
         Where the set is.
     padded : bool
         Whether to keep the digital silence at the end of clips that were shorter than five seconds.
-
-    Notes
-    -----
-    The paper takes 200 recordings of outdoor noise and does not say which.
     """
 
     padded: bool = False
@@ -78,9 +57,8 @@ class Esc50(RealSet):
     )
 
     def _listed(self) -> tuple[list[str], dict[str, str]]:
-        table = rows(self.folder / "meta" / "esc50.csv", ["filename", "target"])
         names, skipped = [], {}
-        for place, row in table:
+        for place, row in rows(self.folder / "meta" / "esc50.csv", ["filename", "target"]):
             if row["filename"].endswith(f"-{row['target']}.wav"):
                 names.append(f"audio/{row['filename']}")
             else:

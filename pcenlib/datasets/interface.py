@@ -41,12 +41,7 @@ class Sound(NamedTuple):
 
 
 class DataSet(Protocol):
-    """What an experiment asks of a data set.
-
-    Notes
-    -----
-    Data sets are frozen dataclasses: their text (`repr`) says everything that the sound depends on.
-    """
+    """What an experiment asks of a data set: a frozen dataclass whose `repr` says all that the sound depends on."""
 
     @property
     def clip_duration(self) -> float:
@@ -69,13 +64,7 @@ class DataSet(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Seeded:
-    """What data sets with random numbers share.
-
-    Parameters
-    ----------
-    seed : int
-        What everything random depends on.
-    """
+    """A data set with random numbers, which all depend on a seed."""
 
     seed: int = 0
 
@@ -128,11 +117,11 @@ class Paired:
 
 
 class Reflected(Paired):
-    """A pair whose clips come after themselves reversed, for clips without any sound before them.
+    """A pair whose clips are preceded by their own mirror image, for clips without any sound before them.
 
     So the background has settled at the level of the clip when the clip begins, and nothing jumps where the two meet.
     The price is that a call is in its own past: the shorter the clip and the slower the background, the more it hides
-    itself. Clips that have sound before them keep it, and recordings are left alone.
+    itself. Clips that have sound before them keep it, and recordings are unchanged.
     """
 
     def clip(self, clip: Clip) -> Sound:

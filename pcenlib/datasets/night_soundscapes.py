@@ -9,12 +9,7 @@ __all__ = ["NightSoundscapes"]
 
 @dataclass(frozen=True)
 class NightSoundscapes(OnlyRecordings):
-    """Night recordings among the examples of scikit-maad.
-
-    Notes
-    -----
-    Nobody has checked that nothing calls in them.
-    """
+    """Night recordings among the examples of scikit-maad. Nobody has checked that nothing calls in them."""
 
     about = About(
         title="Night soundscapes of scikit-maad",

@@ -106,20 +106,6 @@ class SimulatedNighthawk(Seeded):
 
 
 def sound_of_clip(noise: Waveform, call: Waveform, onset: float) -> Sound:
-    """Sound of a clip from its noise and its call.
-
-    Parameters
-    ----------
-    noise : ndarray, shape (sample,)
-        Lead and clip without the call, in pascals.
-    call : ndarray, shape (sample,)
-        The call from `Night.arriving`, in pascals.
-    onset : float
-        When the call begins in the clip, in seconds.
-
-    Returns
-    -------
-    Sound
-    """
+    """Sound of a clip: a call from `Night.arriving`, `onset` seconds into the clip, in noise; both in pascals."""
     x = mixed(noise, call, round((LEAD + onset) * SR) - SR // 10)
     return Sound(x / FULL_SCALE, SR, LEAD)

@@ -8,7 +8,6 @@ from pcenlib.datasets.tables import rows
 
 __all__ = ["NighthawkCalls"]
 
-
 # Where in a file its call is, and the clip around it, in seconds.
 CALL = 1.0
 DURATION = 0.7

@@ -1,21 +1,11 @@
-"""What real data sets share: a folder of published recordings, of which each file is checked before it is used.
+"""What real data sets share: a folder of published recordings, each file checked before it is used.
 
 A data set states what its files are: how many, their rate, channels and length. A file that is missing, empty, damaged,
-truncated, or not what the set states, is named with the reason and left out; `Report` says what is left. A folder or a
-table without which nothing can be done is an error. One rule for each case:
+truncated, or not what the set states is named with the reason and left out, and `Report` says what is left. A missing
+folder or table is an error, because there is nothing to list. If a set states no rate, readers resample.
 
-============================== =====================================================================
-file                           what happens
-============================== =====================================================================
-missing                        counted and named in the report
-empty, damaged, truncated      named with the reason, left out, and a warning when sounds are listed
-other rate, channels or length the same: it is not the published file
-any rate, if none is stated    resampled by whoever reads it
-table or folder missing        error, for there is nothing to list
-============================== =====================================================================
-
-Only headers and sizes are looked at. Samples that were changed inside a file of the right size cannot be told from the
-true ones without a checksum, which none of these sets has for its files.
+Only headers and sizes are checked. Detecting changed samples in a file of the right size would take a checksum, and
+none of these sets publishes checksums of its files.
 """
 
 import warnings
@@ -36,7 +26,6 @@ from pcenlib.datasets.interface import Clip, Sound
 
 __all__ = ["About", "OnlyRecordings", "RealSet", "Report", "fault", "read", "wav_files"]
 
-
 MISSING = "missing"
 # Relative difference in length up to which a file is what was published.
 TOLERANCE = 0.05
@@ -48,24 +37,11 @@ MOST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What is known of a published data set.
+    """What is known about a published data set: how to cite and get it, and what its folder must look like.
 
-    Parameters
-    ----------
-    title, key, citation, licence : str
-        Its name; where it is in the bibliography, and in words; and on what terms it may be used.
-    obtain, layout : str
-        How to get it, and what its folder must look like.
-    unit : str
-        What its files are.
-    n_files : int, optional
-        How many the whole set has, if that is known.
-    sr, n_channels, duration : optional
-        Samples per second, channels, and length in seconds of every file, as far as they are stated.
-    min_duration : float
-        Length in seconds below which a file is of no use.
-    remotes : tuple of Remote
-        What can be downloaded, with checksums.
+    `key` is its name in the bibliography, `unit` is what its files are, and `n_files` is how many the whole set has.
+    Samples per second, channels and seconds of every file are None if they are not stated. Files shorter than
+    `min_duration` are of no use. `remotes` are what can be downloaded, with checksums.
     """
 
     title: str
@@ -85,24 +61,11 @@ class About:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What of a data set is there; printed, it says so.
+    """What part of a data set is there; printed, it says so.
 
-    Parameters
-    ----------
-    unit : str
-        What its files are.
-    n_files : int, optional
-        How many the whole set has, if that is known.
-    present, missing : sequence of str
-        Files that can be used, and files that a table of the set names and that are not there.
-    skipped : mapping of str to str
-        Files, and lines of tables, that cannot be used, and why.
-    repeats : mapping of str to str
-        Files that are left out because they are the same as others, and the first of those.
-    notes : sequence of str
-        What else there is to say.
-    problem : str
-        Why nothing of it can be used.
+    A table of the set names files that are `missing`. What is `skipped`, files and lines of tables, cannot be used, and
+    comes with the reason. `repeats` are copies of other files, each with the first of those. A `problem` is why nothing
+    of the set can be used.
     """
 
     unit: str
@@ -149,10 +112,10 @@ class Report:
 
 @dataclass(frozen=True)
 class RealSet:
-    """A data set in a folder. Each published set is a class of its own, which says where its sounds are.
+    """A data set in a folder. Each published set has its own class, which says where its sounds are.
 
-    Only the folder goes to another process: the name of a clip or a recording says where its sound is. What the folder
-    holds is looked at once, when it is first asked for.
+    Only the folder goes to another process, because the name of a clip or a recording says where its sound is. The
+    content of the folder is looked up once, at first use.
 
     Parameters
     ----------
@@ -230,7 +193,7 @@ class RealSet:
         return Sound(self.folder / name)
 
     def _listed(self) -> tuple[Iterable[str], dict[str, str]]:
-        """Files that the set should hold, by its table or by what is there, and what is wrong with the list."""
+        """Files that the set should have, from its table or from the folder, and what is wrong with the list."""
         raise NotImplementedError
 
     def _looked_at(self, report: Report) -> Report:
@@ -263,20 +226,7 @@ class OnlyRecordings(RealSet):
 
 
 def fault(path: Path, about: About) -> str:
-    """What is wrong with a file of a data set; nothing, if it is as published.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    about : About
-        What its rate, channels and length should be.
-
-    Returns
-    -------
-    str
-        The reason not to use it, or an empty text.
-    """
+    """Why a file of a data set cannot be used; empty if it is what `about` states."""
     if not path.exists():
         return MISSING
     try:
@@ -304,20 +254,7 @@ def fault(path: Path, about: About) -> str:
 
 
 def wav_files(folder: Path, pattern: str = "*") -> list[str]:
-    """Names of WAV files in a folder, in alphabetical order.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    pattern : str
-        Which of its files, as for `pathlib.Path.glob`.
-
-    Returns
-    -------
-    list of str
-        Their paths within the folder.
-    """
+    """Paths within a folder of its WAV files that match a glob pattern, in alphabetical order."""
     found = (path for path in folder.glob(pattern) if path.suffix.lower() == ".wav")
     return sorted(path.relative_to(folder).as_posix() for path in found)
 
@@ -325,23 +262,9 @@ def wav_files(folder: Path, pattern: str = "*") -> list[str]:
 def read(
     path: Path, *, channel: int | None = None, first: int = 0, n_samples: int | None = None
 ) -> tuple[npt.NDArray[np.floating], int]:
-    """Waveform of a file, or of a stretch of it.
+    """Waveform and samples per second of a file, or of `n_samples` from `first` on.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    channel : int, optional
-        Number of the channel, from 0; by default, the mean of all.
-    first, n_samples : int
-        Where the stretch begins and how long it is, in samples; by default, the whole file.
-
-    Returns
-    -------
-    x : ndarray, shape (sample,)
-        The waveform.
-    sr : int
-        Samples per second.
+    A channel is a number from 0; by default, the mean of all.
     """
     sr = info(path).sr
     return waveform(path, sr, channel=channel, first=first, last=None if n_samples is None else first + n_samples), sr

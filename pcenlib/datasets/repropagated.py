@@ -1,10 +1,10 @@
 """Recorded nighthawks sent to distances at which nobody recorded them, in recorded nights.
 
-A recorded call is cut out, limited to the band in which it stands out of its own background, and set to the level that
-calls have at one meter in `SimulatedNighthawk`. The air and the leaves of a `Night` do the rest. What is left of the
-recorded background within the call travels with it. Nights come from recordings whose level nobody knows: all scenes of
-a set get one gain, chosen to give the median scene an assumed level in the band of the calls. Every other scene is
-heard behind calls; the rest are the recordings without a call, so no scene is both.
+A recorded call is cut out, limited to the band in which it stands out from its own background, and set to the level
+that calls have at one meter in `SimulatedNighthawk`. The air and the leaves of a `Night` do the rest. The recorded
+background left within the call travels with it. The level of the recorded nights is unknown, so all scenes of a set get
+one gain that gives the median scene an assumed level in the band of the calls. Every other scene is heard behind calls;
+the rest are the recordings without a call, so no scene is both.
 """
 
 import hashlib
@@ -50,18 +50,7 @@ class ClearCall(NamedTuple):
 
 
 def clear_calls(calls: RealSet) -> list[ClearCall]:
-    """Calls whose pulses and power stand out, by the rule of chapter 3.1, cut out and limited to their band.
-
-    Parameters
-    ----------
-    calls : RealSet
-        `NighthawkCalls`.
-
-    Returns
-    -------
-    list of ClearCall
-        Calls with a striation of at least 5 and a contrast of at least 3 dB.
-    """
+    """Calls of `NighthawkCalls` with clear pulses and power (5 and 3 dB or more), cut out and limited to their band."""
     found = []
     for clip in calls.clips:
         x, sr = read(calls.folder / clip.name)
@@ -113,7 +102,7 @@ def band_level(x: npt.ArrayLike, sr: int) -> float:
 class RepropagatedNighthawk(Seeded):
     """Recorded calls at each distance in recorded nights, and other scenes of these nights; see `repropagate`.
 
-    Each call is a group, heard in several scenes: nobody knows which calls are of the same bird.
+    Each call is a group, heard in several scenes, because nobody knows which calls come from the same bird.
 
     Parameters
     ----------
@@ -121,18 +110,12 @@ class RepropagatedNighthawk(Seeded):
         What the choice of scenes and moments depends on.
     calls : sequence of ClearCall
         From `clear_calls`.
-    scenes : sequence of RealSet
-        Sets of recordings without a call.
-    gains : sequence of float
-        What the samples of each set are multiplied by to become pascals.
-    distances : sequence of float
-        In meters.
+    scenes, gains : sequence of RealSet and of float
+        Sets of recordings without a call, and the factor from the samples of each set to pascals.
     n_scenes_per_call : int
         How often each call is heard at each distance, each time in another stretch of night.
-    source_level : float
-        Level of the loudest moment of each call at one meter, in dB re 20 µPa.
-    night : Night
-        Weather, leaves and scatterers; its noises are not used.
+    distances, source_level, night
+        As for `SimulatedNighthawk`. The noises of the night are not used.
     """
 
     calls: Sequence[ClearCall] = field(repr=False, compare=False)

@@ -4,6 +4,7 @@ Pressures are in micropascals over `FULL_SCALE`, so the levels of all sounds are
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -39,20 +40,14 @@ class SimulatedRightWhale(Seeded):
         What everything random depends on.
     n_bins : int
         Number of bins; clips are labeled with the middle of theirs, 500 m, 1500 m and so on.
-    n_calls : int
-        Number of calls in each bin on each day.
-    n_days : int
-        Number of days, which differ in ambient noise and traffic.
-    n_ships : int
-        Number of recordings of ships.
-    duration : float
-        Of all recordings together, in seconds.
+    n_calls, n_days : int
+        Number of calls in each bin on each day, and of days, which differ in ambient noise and traffic.
+    n_ships, duration : int and float
+        Number of recordings of ships, and their total length in seconds.
     modulation : float
         Factor on how deeply propellers modulate the noise of the ships, each at most wholly; 0 for not at all.
-    swelling : bool
-        Whether the level of the ships swells, slowly and irregularly.
-    transients : bool
-        Whether clanks and slams come from the ships.
+    swelling, transients : bool
+        Whether the level of the ships swells, slowly and irregularly; and whether they clank and slam.
     sea : Sea
         Propagation and ambient noise.
     """
@@ -79,16 +74,10 @@ class SimulatedRightWhale(Seeded):
     @property
     def clips(self) -> list[Clip]:
         """Every clip, all days of the first bin, then of the second, and so on."""
+        keys = product(range(self.n_bins), range(1, self.n_days + 1), range(self.n_calls))
         return [
-            Clip(
-                f"call {call:02d} of day {1 + day} at {bin_:02d} km",
-                1000.0 * bin_ + 500,
-                f"day {1 + day}",
-                (1 + day, call, bin_),
-            )
-            for bin_ in range(self.n_bins)
-            for day in range(self.n_days)
-            for call in range(self.n_calls)
+            Clip(f"call {call:02d} of day {day} at {km:02d} km", 1000.0 * km + 500, f"day {day}", (day, call, km))
+            for km, day, call in keys
         ]
 
     @property

@@ -22,7 +22,6 @@ from pcenlib.datasets.tables import labels
 
 __all__ = ["SNR_BINS", "RightWhaleChallenge", "received_snr"]
 
-
 SNR_BINS = np.arange(1.5, 18, 3.0)
 """Centers of the bins of the signal-to-noise ratio, in dB; the outermost hold all that is beyond them."""
 

@@ -8,25 +8,9 @@ __all__ = ["labels", "only_table", "rows"]
 
 
 def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Lines of a table in a CSV file.
+    """Lines of a CSV file: file and line number, for reports, and the columns asked for, empty where a cell is missing.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : sequence of str
-        Columns that it must have.
-
-    Yields
-    ------
-    place : str
-        File and number of the line, for reports.
-    row : dict of str to str
-        The columns that were asked for; what is not there is empty.
-
-    Notes
-    -----
-    OSError or ValueError if it is not such a table.
+    OSError or ValueError if it is not a table with these columns.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be there: a table with columns {', '.join(columns)}")
@@ -43,19 +27,7 @@ def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, st
 
 
 def only_table(folder: Path, default: str) -> Path:
-    """The one CSV file in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder; ValueError if it holds more than one.
-    default : str
-        What the file would be called, if there is none.
-
-    Returns
-    -------
-    Path
-    """
+    """The one CSV file in a folder, or the default name if there is none; ValueError if there are several."""
     tables = sorted(folder.glob("*.csv"))
     if len(tables) > 1:
         raise ValueError(f"{folder} must hold one CSV file, not {len(tables)}")
@@ -63,22 +35,7 @@ def only_table(folder: Path, default: str) -> Path:
 
 
 def labels(path: Path, columns: tuple[str, str]) -> tuple[dict[str, bool], dict[str, str]]:
-    """Names and labels in a table.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV file.
-    columns : (str, str)
-        Its columns with names and with labels, 0 or 1.
-
-    Returns
-    -------
-    labels : dict of str to bool
-        The label of each name.
-    skipped : dict of str to str
-        Lines that do not give one, and why.
-    """
+    """The label of each name in a CSV file with columns of names and of labels 0 or 1; and bad lines, with why."""
     found: dict[str, bool] = {}
     skipped = {}
     for place, row in rows(path, columns):

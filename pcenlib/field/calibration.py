@@ -29,12 +29,7 @@ THRESHOLDS = np.arange(140, 6000) * 0.005
 
 
 class Calibration(NamedTuple):
-    """A threshold, and how often quiet recordings exceed it.
-
-    Notes
-    -----
-    `low` and `high` are the 95 % interval of the rate, alarms per hour.
-    """
+    """A threshold, and how often quiet recordings exceed it: alarms per hour from `low` to `high` (95 % interval)."""
 
     threshold: float
     alarms: int

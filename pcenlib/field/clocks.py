@@ -68,40 +68,20 @@ class Clock:
         return f"{self.zone}, from {self.source}" + (f"; {self.conflict}" if self.conflict else "")
 
     def at(self, seconds: float) -> str:
-        """Time so many seconds into the recording, in ISO 8601 with milliseconds; with an offset if there is a zone.
-
-        Parameters
-        ----------
-        seconds : float
-            From the start of the recording.
-
-        Returns
-        -------
-        str
-        """
+        """Time so many seconds into the recording, in ISO 8601 with milliseconds; with an offset if there is a zone."""
         start = self.start + timedelta(milliseconds=round(1000 * seconds))
         return start.isoformat(timespec="milliseconds")
 
 
 def read_clock(path: str | os.PathLike[str]) -> Clock | None:
-    """When a recording began, as far as the file or its name tells.
+    """When a recording began, as far as its file name, or the header of a WAV file, tells.
 
-    Parameters
-    ----------
-    path : path
-        A recording. Only WAV files are looked into.
+    The header wins. If the name differs by a second or more, `conflict` quotes it. A name without a zone agrees with a
+    header that has one if it is the local time there, or UTC. An entry that is not a time, as from a recorder whose
+    clock was never set, tells nothing.
 
-    Returns
-    -------
-    Clock or None
-        What the file says goes before what its name says. If the two differ by a second or more, `conflict` quotes the
-        name. A name without a zone agrees with a header that has one if it is the local time there, or UTC.
-
-    Notes
-    -----
-    GUANO: https://www.guano-md.org. The comment of an AudioMoth: its firmware,
-    https://github.com/OpenAcousticDevices/AudioMoth-Firmware-Basic. An entry that is no time, as those of a recorder
-    whose clock was never set, tells nothing.
+    Formats: GUANO, https://www.guano-md.org; the comment of an AudioMoth in its firmware,
+    https://github.com/OpenAcousticDevices/AudioMoth-Firmware-Basic.
     """
     path = Path(path)
     named = _from_name(path.name)

@@ -92,19 +92,9 @@ class Event(NamedTuple):
 
 
 def settled(blocks: Iterable[npt.ArrayLike], *, s: float) -> Iterator[FloatArray]:
-    """Values of a detection function, zero while the background is still a guess from the first frames.
+    """Values of a detection function in blocks, zero while the background is still a guess from the first frames.
 
-    Parameters
-    ----------
-    blocks : iterable of array_like, shape (frame,)
-        Max-pooled PCEN of a recording, in consecutive blocks.
-    s : float
-        Weight of the newest frame in the background M.
-
-    Yields
-    ------
-    ndarray, shape (frame,)
-        The same with zeros in the first 3/s frames, after which 95 % of M is an average of the recording.
+    These are the first 3/s frames, after which 95 % of M is an average of the recording.
     """
     check_range("s", s, 0, 1, open_low=True)
     left = math.ceil(3 / s)
@@ -118,21 +108,7 @@ def settled(blocks: Iterable[npt.ArrayLike], *, s: float) -> Iterator[FloatArray
 def runs(blocks: Iterable[npt.ArrayLike], threshold: float, *, gap: int, longest: int) -> Iterator[Run]:
     """Runs of values above a threshold, joined where fewer than `gap` frames are between them.
 
-    Parameters
-    ----------
-    blocks : iterable of array_like, shape (frame,)
-        A detection function in consecutive blocks of any length.
-    threshold : float
-        Values strictly above it count.
-    gap : int
-        So many frames at or below the threshold end a run; at least 1.
-    longest : int
-        A run is cut after so many frames; at least 1.
-
-    Yields
-    ------
-    Run
-        In order, as soon as it is sure to be over.
+    Blocks may have any length. A run comes as soon as it is sure to be over, and is cut after `longest` frames.
 
     Examples
     --------
@@ -171,22 +147,9 @@ def runs(blocks: Iterable[npt.ArrayLike], threshold: float, *, gap: int, longest
 
 
 def moving_maximum(blocks: Iterable[npt.ArrayLike], gap: int) -> Iterator[FloatArray]:
-    """Largest of the last `gap` values. Its runs above any threshold are the runs of `runs`, uncut.
+    """Largest of the last `gap` values of a non-negative detection function, in blocks of any length.
 
-    Parameters
-    ----------
-    blocks : iterable of array_like, shape (frame,)
-        A non-negative detection function in consecutive blocks of any length.
-    gap : int
-        Number of frames, at least 1.
-
-    Yields
-    ------
-    ndarray, shape (frame,)
-
-    Notes
-    -----
-    How often a quiet recording raises an alarm, for all thresholds at once.
+    Its runs above any threshold are the runs of `runs`, uncut. So it counts alarms for all thresholds at once.
     """
     from scipy.ndimage import maximum_filter1d  # here, because few need it
 
@@ -200,22 +163,8 @@ def moving_maximum(blocks: Iterable[npt.ArrayLike], gap: int) -> Iterator[FloatA
 
 
 def moving_mean(values: FloatArray, width: int) -> FloatArray:
-    """Mean of each window of so many values that is inside.
+    """Mean of each window of `width` values that fits inside; empty if there are fewer values than that.
 
-    Parameters
-    ----------
-    values : ndarray, shape (frame,)
-        Any numbers.
-    width : int
-        Length of a window, at least 1.
-
-    Returns
-    -------
-    ndarray, shape (frame - width + 1,)
-        Empty if there are fewer values than that.
-
-    Notes
-    -----
     A window is the end of one block of `width` values and the beginning of the next. Both sums hold nothing but the
     window, so a loud sound outside it leaves no rounding error, as it would in a difference of two cumulative sums.
     """
@@ -228,19 +177,9 @@ def moving_mean(values: FloatArray, width: int) -> FloatArray:
 
 
 def contrast(score: float) -> float:
-    r"""How far the loudest band is above its background, in decibels: 20 log10 of E/M, both magnitudes.
+    r"""How far the loudest band is above its background, in decibels, from a positive value of max-pooled PCEN.
 
     .. math:: 20 \log_{10} \max_f \frac{E[t, f]}{M[t, f]} = 20 \log_{10}\bigl(e^{\mathrm{score}} - 1\bigr)
-
-    Parameters
-    ----------
-    score : float
-        A value of max-pooled PCEN, equation 6; positive.
-
-    Returns
-    -------
-    float
-        Decibels.
 
     Examples
     --------
@@ -253,15 +192,6 @@ def contrast(score: float) -> float:
 
 def peak_bands(ratio: npt.ArrayLike) -> slice:
     """The bands of a peak: those around the largest value of E/M that are at most 6 dB below it, without a gap.
-
-    Parameters
-    ----------
-    ratio : array_like, shape (band,)
-        E/M at the frame of the peak.
-
-    Returns
-    -------
-    slice
 
     Examples
     --------
@@ -276,23 +206,10 @@ def peak_bands(ratio: npt.ArrayLike) -> slice:
 
 
 def end_of_event(power: npt.ArrayLike, run: Run, *, gap: int, complete: bool) -> int | None:
-    """Frame at which an event is over: the rule in the docstring of this module.
+    """First frame after an event, by the rule in the docstring of this module; None if it lasts longer than `power`.
 
-    Parameters
-    ----------
-    power : array_like, shape (frame,)
-        Mean power in the bands of the event, from some time before it.
-    run : Run
-        When it was above the threshold, in frames of `power`.
-    gap : int
-        Number of frames whose mean is compared, at least 1.
-    complete : bool
-        Whether the recording ends with the last frame. What follows is then taken to be as before the event.
-
-    Returns
-    -------
-    int or None
-        Number of the first frame after the event; None if it lasts longer than `power`.
+    `power` is the mean power in the bands of the event, from some time before it, and `run` counts its frames. If the
+    recording is `complete`, that is, ends with the last frame, what follows is assumed to be as before the event.
     """
     power = np.asarray(power, dtype=np.float64)
     check_range("gap", gap, 1)

@@ -14,21 +14,9 @@ LEVEL_EVERY, LEVEL_SECONDS, LEVEL_PIECES = 60.0, 2.0, 8
 
 
 def band_level(x: npt.ArrayLike, sr: int, low: float, high: float) -> float:
-    """Level of a waveform between two frequencies, in dB relative to a full-scale square wave.
+    """Level of a waveform between two frequencies, in dB relative to a full-scale square wave; at least -200.
 
-    Parameters
-    ----------
-    x : array_like, shape (sample,)
-        Waveform.
-    sr : int
-        Samples per second.
-    low, high : float
-        Frequencies in hertz.
-
-    Returns
-    -------
-    float
-        Ten times the logarithm of the mean square; a full-scale sine has -3 dB. At least -200.
+    A full-scale sine has -3 dB.
     """
     import scipy.fft
 
@@ -40,22 +28,9 @@ def band_level(x: npt.ArrayLike, sr: int, low: float, high: float) -> float:
 
 
 def noise_levels(path: str, search: Search, duration: float) -> list[list[float]]:
-    """Time and noise level of each minute of a recording, in the bands of a search.
+    """Seconds from the start and noise level of each minute of a recording, in the bands of a search.
 
-    Parameters
-    ----------
-    path : str
-        A file that soundfile reads.
-    search : Search
-        Its setting gives the band, and its channel is listened to.
-    duration : float
-        Duration of the recording, in seconds.
-
-    Returns
-    -------
-    list of [float, float]
-        Seconds from the start, and level as `band_level` gives it: the median over pieces, so a short call does not
-        count.
+    The level is the median of `band_level` over short pieces, so a short call does not count.
     """
     setting = search.setting
     levels = []

@@ -59,20 +59,7 @@ td { overflow-wrap: anywhere }
 
 
 def strongest_events(events: Sequence[Event], n: int | None) -> list[int]:
-    """Numbers of the events with the largest scores, in the order of the table; of all events if n is None.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        Events.
-    n : int, optional
-        How many.
-
-    Returns
-    -------
-    list of int
-        From 0.
-    """
+    """Numbers of the n events with the largest scores, from 0 and in the order of the table; all if n is None."""
     ranked = sorted(range(len(events)), key=lambda number: -events[number].score)
     return sorted(ranked[:n])
 
@@ -119,16 +106,7 @@ def figure_of_event(event: Event, search: Search) -> npt.NDArray[np.object_]:
 def write_figures(found: Survey, search: Search, folder: Path, *, strongest: int | None = None) -> None:
     """A picture of each event, or of the strongest ones, as PNG files named by the number of the event in the table.
 
-    Parameters
-    ----------
-    found : Survey
-        The events.
-    search : Search
-        What found them.
-    folder : path
-        Made if it is not there. Pictures of an earlier search are removed.
-    strongest : int, optional
-        How many; by default, all.
+    The folder is made if it is not there. Pictures of an earlier search are removed.
     """
     folder.mkdir(exist_ok=True)
     for old in folder.glob("event-*.png"):
@@ -175,25 +153,9 @@ def events_by_hour(
 
 
 def report(found: Survey, search: Search, files: Sequence[str]) -> str:
-    """A page on the recordings of a folder: when events came, how loud the background was, and the strongest events.
+    """A page in HTML on some recordings: when events came, how loud the background was, and the strongest events.
 
-    Parameters
-    ----------
-    found : Survey
-        The events, with noise levels.
-    search : Search
-        What found them.
-    files : sequence of str
-        The recordings that the page is about.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Notes
-    -----
-    All sounds of a page are played with the same gain, so a faint one is faint.
+    All sounds on a page are played with the same gain, so a faint one is faint.
     """
     events = [event for event in found.events if event.file in files]
     recordings = {name: recording for name, recording in found.recordings.items() if name in files}

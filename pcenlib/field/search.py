@@ -107,25 +107,10 @@ class Search:
 def detect_events(
     path: AnyPath, search: Search, *, block_frames: int = 512, jobs: int = 1, show: bool = False
 ) -> list[Event]:
-    """Events of one recording.
+    """Events of one recording, by increasing start; `file_start` is 0.
 
-    Parameters
-    ----------
-    path : path
-        A file that soundfile reads.
-    search : Search
-        What is looked for.
-    block_frames : int
-        Number of frames that are computed at once. It changes none of the events.
-    jobs : int
-        Number of threads. It changes none of the events either.
-    show : bool
-        Whether to show on the standard error how far it is, and the time left.
-
-    Returns
-    -------
-    list of Event
-        By increasing start; `file_start` is 0.
+    Neither the number of frames computed at once nor the number of threads (`jobs`) changes the events. `show` draws a
+    bar with the progress and the time left on the standard error.
     """
     setting = search.setting
     shape = info(path)

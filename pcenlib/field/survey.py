@@ -176,37 +176,17 @@ def survey(
 
 
 def split_jobs(jobs: int | None, n_files: int) -> tuple[int, int]:
-    """How many processes, and threads of each, search so many recordings: a single one is shared among threads.
-
-    Parameters
-    ----------
-    jobs : int, optional
-        How many in all; by default, one for each core.
-    n_files : int
-        Number of recordings.
-
-    Returns
-    -------
-    processes, threads : int
-    """
+    """How many processes (by default, one for each core), and threads of each: threads share a single recording."""
     jobs = (os.cpu_count() or 1) if jobs is None else jobs
     check_count("jobs", jobs)
     return (1, jobs) if n_files == 1 else (jobs, 1)
 
 
 def find_recordings(paths: Iterable[AnyPath]) -> list[Path]:
-    """Recordings among files and folders.
+    """Recordings among files and folders, each once.
 
-    Parameters
-    ----------
-    paths : iterable of paths
-        A file is taken as it is; a folder means all files in it, and in the folders in it, that have the extension
-        of a format that soundfile reads, sorted. Names that start with a dot are passed over.
-
-    Returns
-    -------
-    list of Path
-        Each once.
+    A file is taken as it is. A folder means all files in it, and in the folders in it, that have the extension of a
+    format that soundfile reads, sorted. Names that start with a dot are passed over.
     """
     found: dict[Path, Path] = {}
     for path in map(Path, paths):

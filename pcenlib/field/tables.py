@@ -83,20 +83,7 @@ def to_raven(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
 def to_audacity(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:  # noqa: ARG001
     """A label track of Audacity: start, end and label, and on a second line the lowest and the highest frequency.
 
-    Parameters
-    ----------
-    events : sequence of Event
-        What was found.
-    parameters : mapping
-        Not used: labels have no place for them.
-
-    Returns
-    -------
-    str
-        Without any row, an empty text: label tracks have no header.
-
-    Notes
-    -----
+    Labels have no place for the parameters, and no header: without any event, the text is empty.
     The format: https://manual.audacityteam.org/man/importing_and_exporting_labels.html.
     """
     several = len({event.file for event in events}) > 1
@@ -109,19 +96,7 @@ def to_audacity(events: Sequence[Event], parameters: Mapping[str, Any]) -> str: 
 
 
 def to_csv(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
-    """A tidy table: one row for each event, and the parameters used as columns.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        What was found.
-    parameters : mapping
-        What it was found with.
-
-    Returns
-    -------
-    str
-    """
+    """A tidy table: one row for each event, and the parameters used as columns."""
     digits = {"score": 4, "contrast": 2, "low": 3, "high": 3}
     lines = [
         [

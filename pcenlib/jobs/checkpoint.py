@@ -20,21 +20,10 @@ __all__ = ["journal"]
 def journal(
     path: str | os.PathLike[str] | None, header: dict[str, str]
 ) -> Iterator[tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]]]]:
-    """Open a checkpoint: what it holds, and a function that adds results and returns them as they will be read.
+    """Open a checkpoint: the results that it already holds, by name, and a function that adds more.
 
-    Parameters
-    ----------
-    path : path or None
-        The file; without one, nothing is kept.
-    header : dict of str to str
-        What is computed. A file with another header is refused.
-
-    Yields
-    ------
-    results : dict
-        Result of each item that the file already holds, by name.
-    keep : callable
-        Takes a dict of results by name, and returns when they are safe on the disk.
+    The function takes a dict of results by name, and returns them as they will be read, once they are safe on the disk.
+    A file with another header is refused. Without a path, nothing is kept.
     """
     if path is None:
         yield {}, lambda results: results

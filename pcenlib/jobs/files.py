@@ -7,18 +7,9 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file, as a whole or not at all.
+    """Write a file, as a whole or not at all; one that is there is replaced.
 
-    Parameters
-    ----------
-    path : path
-        The file. One that is there is replaced.
-    content : str or bytes
-        All of it.
-
-    Notes
-    -----
-    The content goes to a file of another name, with `.writing` at the end, which is renamed once it is on the disk.
+    The content goes to a file with `.writing` at the end of its name, which is renamed once it is on the disk.
     """
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.writing")

@@ -48,19 +48,9 @@ _lock = threading.Lock()
 
 @contextlib.contextmanager
 def process_pool(jobs: int, *, main: bool = False) -> Iterator[ProcessPoolExecutor]:
-    """A pool of workers for one run: an idle one, or a new one.
+    """A pool of at most `jobs` workers for one run, idle or new. It is kept unless the run ends with an error.
 
-    Parameters
-    ----------
-    jobs : int
-        Number of workers at most; they start when there is something to do.
-    main : bool
-        Whether the tasks need what the main script defines. Workers then import the script.
-
-    Yields
-    ------
-    ProcessPoolExecutor
-        Kept for the next run, unless this one ends with an error.
+    `main` says whether the tasks need what the main script defines. Workers then import the script.
     """
     pool = _idle.pop((jobs, main), None) or _Pool(jobs, main)
     try:

@@ -30,26 +30,8 @@ def event_panels(
 ) -> npt.NDArray[np.object_]:
     """An event in a recording: spectrogram, PCEN and detection function, one above the other, with the event marked.
 
-    Parameters
-    ----------
-    E, pcen : array_like, shape (band, frame)
-        Magnitudes and per-channel energy normalization of a stretch around the event.
-    values : array_like, shape (frame,)
-        Max-pooled PCEN of the stretch.
-    setting : Setting
-        Gives the times and frequencies.
-    offset : float
-        Where the stretch begins in the recording, in seconds.
-    event : object
-        With attributes `start`, `end`, `peak` in seconds of the recording, `low` and `high` in hertz.
-    threshold : float
-        Drawn with the detection function.
-    title : str
-        Text above.
-
-    Returns
-    -------
-    ndarray of Axes, shape (3,)
+    All three are of a stretch that begins `offset` seconds into the recording. The event has attributes `start`, `end`
+    and `peak` in seconds of the recording, `low` and `high` in hertz.
     """
     figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, height_ratios=[2, 2, 1.2])
     decibels = 20 * np.log10(np.asarray(E))

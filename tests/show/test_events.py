@@ -4,17 +4,10 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK
 from pcenlib.show.events import event_panels, timeline
-
-
-@pytest.fixture(autouse=True)
-def clean_figures():
-    yield
-    plt.close("all")
 
 
 def picture(n_frames=5, seed=0):
