@@ -37,9 +37,12 @@ class _Pool(ProcessPoolExecutor):
             return super().submit(_here, os.getcwd(), dict(os.environ), function, *args, **kwargs)  # noqa: PTH109
 
     def stop(self) -> None:
-        """End the workers at once, whatever they are doing."""
+        """End the workers at once, whatever they are doing, and wait until they are gone."""
+        manager: Any = self._executor_manager_thread
+        self.shutdown(wait=False, cancel_futures=True)  # before workers end, or Python 3.11 trips over canceled tasks
         self._held.close()
-        self.shutdown(wait=False, cancel_futures=True)
+        if manager is not None:
+            manager.join()
 
 
 _idle: dict[tuple[int, bool], _Pool] = {}

@@ -36,8 +36,8 @@ def script(tmp_path, code, *arguments):
 
 def workers(pool, n=2):
     """Processes of the workers, once so many are there."""
-    for _ in range(n):
-        pool.submit(time.sleep, 0.05)
+    while len(pool._processes) < n:
+        pool.submit(time.sleep, 0.2)
     return [psutil.Process(pid) for pid in pool._processes]
 
 
@@ -97,7 +97,10 @@ def test_a_pool_that_lost_a_worker_while_idle_is_forgotten():
         (worker,) = workers(pool, 1)
     worker.kill()
     psutil.wait_procs([worker], timeout=10)
-    time.sleep(0.2)  # until the pool has noticed
+    end = time.monotonic() + 10
+    while not pool._broken:  # until the pool has noticed
+        assert time.monotonic() < end
+        time.sleep(0.01)
     with process_pool(1) as pool:
         assert pool.submit(abs, -1).result() == 1
 
