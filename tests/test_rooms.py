@@ -33,6 +33,12 @@ def test_every_folder_is_a_room_of_the_contract():
     assert {path.name for path in LIBRARY.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
+def test_tests_mirror_the_rooms():
+    of_rooms = [path.relative_to(ROOT / "tests") for path in (ROOT / "tests").glob("*/test_*.py")]
+    mirrored = {path.with_name(path.name.removeprefix("test_")) for path in of_rooms if path.parts[0] != "pages"}
+    assert not [path for path in mirrored if not (LIBRARY / path).exists()]
+
+
 @pytest.mark.parametrize("room", reference.rooms(ROOT / "pyproject.toml"))
 def test_a_room_opens_with_its_question(room):
     docstring = importlib.import_module(f"pcenlib.{room}").__doc__
