@@ -67,8 +67,9 @@ def automodule(name: str, *, members: bool = False) -> list[str]:
 
 def rooms(project: Path) -> list[str]:
     """The library's rooms, each before those that may import from it: the layers of the import contract."""
-    (contract,) = tomllib.loads(project.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    names = [layer.removeprefix("pcenlib.") for layer in reversed(contract["layers"])]
+    contracts = tomllib.loads(project.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    names = [layer.removeprefix("pcenlib.") for layer in reversed(layers)]
     return [name for name in names if (LIBRARY / name).is_dir()]
 
 
