@@ -206,10 +206,11 @@ def pcen(
     ratio = _over(E, (eps + background(E, s=s, start=start)) ** alpha)
     if eps > 0:
         ratio = np.where(E == 0, E, ratio)  # silence over something, even if its power is too small for a number
-    if delta == 0:
-        return ratio**r / r
-    log_gain = np.log1p(ratio / delta)  # with expm1, nothing cancels for small r
-    return log_gain if r == 0 else delta**r / r * np.expm1(r * log_gain)
+    with np.errstate(over="ignore"):  # a novelty beyond the largest number is infinite
+        if delta == 0:
+            return ratio**r / r
+        log_gain = np.log1p(ratio / delta)  # with expm1, nothing cancels for small r
+        return log_gain if r == 0 else delta**r / r * np.expm1(r * log_gain)
 
 
 def max_pooled_pcen(E: npt.ArrayLike, *, s: float, start: npt.ArrayLike | None = None) -> FloatArray:

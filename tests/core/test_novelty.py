@@ -527,3 +527,9 @@ def test_bad_start_is_refused(function, start):
 def test_bad_times_are_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         smoothing_coefficient(**{"period": 1.0, "hop": 1.0, name: value})
+
+
+def test_a_novelty_beyond_the_largest_number_is_infinite_without_a_warning():
+    E = [[0.0, 1.0]]
+    assert pcen(E, s=1.0, eps=1e-286, r=2.0)[0].tolist() == [0, np.inf]
+    assert pcen(E, s=1.0, eps=1e-286, delta=0.0, r=2.0)[0].tolist() == [0, np.inf]
