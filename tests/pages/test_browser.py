@@ -59,9 +59,8 @@ def visit(browser, book, served):
 
 
 @each_page
-@pytest.mark.parametrize("scheme", ["file", "http"])
-def test_page_is_whole_without_a_network_on_a_desk_and_on_a_phone(visit, page_name, scheme):
-    page = visit(page_name, scheme=scheme)
+def test_page_from_a_folder_is_whole_without_a_network_on_a_desk_and_on_a_phone(visit, page_name):
+    page = visit(page_name, scheme="file")
     assert page.locator("mjx-container").count() >= page.locator(".math").count()
     assert page.locator("[data-mml-node=merror], mjx-merror").count() == 0
     for duration, label in page.evaluate(SOUNDS):
@@ -74,8 +73,9 @@ def test_page_is_whole_without_a_network_on_a_desk_and_on_a_phone(visit, page_na
 
 
 @each_page
-def test_page_is_accessible_but_for_what_the_theme_does(visit, page_name):
+def test_page_from_a_server_is_whole_and_accessible_but_for_what_the_theme_does(visit, page_name):
     page = visit(page_name)
+    assert page.problems == []
     images = page.evaluate("[...document.images].map(i => [i.alt, i.naturalWidth, i.closest('.bd-article') !== null])")
     for alt, width, in_article in images:
         assert width > 0
