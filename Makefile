@@ -6,7 +6,9 @@ ENVIRONMENT := .venv/.complete
 NEEDED := Install Python 3.11.2 or newer, or name one: make PYTHON=python3.12
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 
-NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+# The longest start first, or one of them would run alone at the end.
+LONGEST := $(wildcard notebooks/0?-?-results.ipynb notebooks/what-*.ipynb)
+NOTEBOOKS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard notebooks/*.ipynb))
 EXECUTED := $(NOTEBOOKS:notebooks/%=_build/executed/%)
 LIBRARY := $(shell find pcenlib -type f -not -path '*/__pycache__/*')
 PAGES := $(wildcard *.md _ext/*.py _static/*) _config.yml _toc.yml references.bib
