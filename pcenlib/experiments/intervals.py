@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import as_finite_floats, check_count, check_range
-from pcenlib.core.evaluation import Counting, count_exceedances, threshold_at_recall
+from pcenlib.core.evaluation import Counting, count_exceedances, poisson_interval, threshold_at_recall
 
 __all__ = [
     "N_RESAMPLES",
@@ -41,6 +41,7 @@ Indices = npt.NDArray[np.int64]
 N_RESAMPLES = 1000
 CONFIDENCE = 0.95
 TAILS = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+MOST_OF_NONE = float(poisson_interval(0, confidence=CONFIDENCE)[1])  # the most alarms to expect where none was counted
 
 
 def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Array:
@@ -255,16 +256,31 @@ class BootstrapAlarms:
     durations: Array
 
     def mtbfa(self, detector: str) -> dict[str, float]:
-        """Mean time between false alarms in seconds: `estimate`, `low` and `high`, ``inf`` without any alarm."""
+        """Mean time between false alarms in seconds: `estimate`, `low` and `high`.
+
+        Without any alarm the time is ``inf``. No resample can show the alarms that the recordings might have had, so
+        `low` is then at most what none in their duration tells, about a quarter of it.
+        """
+        alarms = self.alarms[detector]
         with np.errstate(divide="ignore"):
-            return _ends(self.durations / self.alarms[detector])
+            found = _ends(self.durations / alarms)
+        if alarms[0] == 0:
+            found["low"] = min(found["low"], self.durations[0] / MOST_OF_NONE)
+        return found
 
     def ratio(self, detector: str, over: str) -> dict[str, float]:
         """How many times fewer false alarms a detector raises than another: `estimate`, `low` and `high`.
 
-        A half is added to both numbers of alarms, so there is a ratio without any alarm. It is a cautious one then.
+        A half is added to both numbers of alarms, so there is a ratio without any alarm. As for `mtbfa`, a detector
+        without any might have had some, and the interval reaches at least as far as that.
         """
-        return _ends((self.alarms[over] + 0.5) / (self.alarms[detector] + 0.5))
+        mine, other = self.alarms[detector], self.alarms[over]
+        found = _ends((other + 0.5) / (mine + 0.5))
+        if mine[0] == 0:
+            found["low"] = min(found["low"], (other[0] + 0.5) / (MOST_OF_NONE + 0.5))
+        if other[0] == 0:
+            found["high"] = max(found["high"], (MOST_OF_NONE + 0.5) / (mine[0] + 0.5))
+        return found
 
 
 def _ends(values: npt.ArrayLike) -> dict[str, float]:
@@ -314,8 +330,7 @@ def bootstrap_alarms(
 
     Notes
     -----
-    The bootstrap knows only what was recorded. A few clusters, fewer than about twenty, make intervals somewhat too
-    narrow, and clusters without any alarm never show one.
+    The bootstrap knows only what was recorded. With fewer than some thirty clusters, intervals are rather narrow.
     """
     check_range("hop", hop, 0, open_low=True)
     n_calls = {np.shape(values) for values in calls.values()}
