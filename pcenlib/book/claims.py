@@ -352,16 +352,20 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> str:
     """
     claims = by_claim(rows).values()
 
-    def counted(*kinds: str) -> str:
+    def counted(*kinds: str) -> tuple[int, str]:
         outcomes = Counter(outcome_of(claim) for claim in claims if claim[0]["evidence"] in kinds)
         parts = [f"{outcomes[outcome]} {outcome}" for outcome in (*OUTCOMES, UNTESTED) if outcomes[outcome]]
-        return f"**{outcomes.total()}** ({', '.join(parts) or 'none'})"
+        return outcomes.total(), ", ".join(parts) or "none"
 
+    proved, truths = counted(EXACT, TEXT)
+    recorded, heard = counted(NAMED, OTHER, REPROPAGATED)
+    simulated, modeled = counted(SIMULATED)
+    without, _ = counted("")
     return (
-        f"Of {len(claims)} claims, {counted(EXACT, TEXT)} rest on proof, arithmetic, or the paper's own words. "
-        f"Recordings decide {counted(NAMED, OTHER, REPROPAGATED)}, the paper's own or others. "
-        f"Simulated sound is all there is for {counted(SIMULATED)}, and where it disagrees with the paper we call the "
-        f"claim not testable here; {counted('')} have no evidence yet."
+        f"Of {len(claims)} claims, {without} have no evidence yet, and **{proved} rest on proof, arithmetic, or the "
+        f"paper's own words**: {truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
+        f"**{simulated} rest on simulation alone**: {modeled}; a simulation that disagrees refutes nothing, so such a "
+        "claim counts as not testable here."
     )
 
 

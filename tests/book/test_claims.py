@@ -399,10 +399,10 @@ def test_no_agreed_outcome_is_a_refutation_by_simulation():
 @pytest.mark.usefixtures("small_ledger")
 def test_the_summary_counts_claims_by_what_they_rest_on(notebook):
     text = summary(collect([notebook("chapter", proof(), simulation(), ships())]))
-    assert text.startswith("Of 3 claims, **1** (1 true) rest on proof")
-    assert "Recordings decide **1** (1 not supported)" in text
-    assert "Simulated sound is all there is for **0** (none)" in text
-    assert text.endswith("**1** (1 not yet tested) have no evidence yet.")
+    assert text.startswith("Of 3 claims, 1 have no evidence yet, and **1 rest on proof")
+    assert "own words**: 1 true. **1 rest on recordings**" in text
+    assert "others: 1 not supported. **0 rest on simulation alone**: none; " in text
+    assert text.count(". ") == 2
 
 
 # Disagreements
