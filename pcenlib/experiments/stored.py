@@ -77,7 +77,7 @@ def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FO
     folder : Path
         Where to; the package's own folder by default.
     **provenance
-        Where it came from: seed, counts, hash of a list of files. The version of this library is added.
+        Where it came from: seed, counts, hash of the files. The version of this library is added.
 
     Returns
     -------
