@@ -79,7 +79,7 @@ class Night:
     rain: float = 30.0
     drops: float = 100.0
     rainy: float = 0.05
-    insects: float = 17.0
+    insects: float = 16.0
     chirps: float = 2.5
     singing: float = 0.05
     clicks: float = 28.0

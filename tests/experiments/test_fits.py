@@ -1,5 +1,7 @@
 """What the simulations were fitted to, on small synthetic copies of the data sets."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +9,12 @@ import scipy.signal
 from numpy.testing import assert_allclose
 
 from pcenlib import NIGHTHAWK
+from pcenlib.core.recordings import waveform
 from pcenlib.datasets.catalogue import find
 from pcenlib.experiments import fits
 from pcenlib.experiments.evaluate import measure_recordings
-from pcenlib.experiments.novelty_measurements import NoveltyMeasurements
+from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_tails
+from pcenlib.experiments.stored import load
 from pcenlib.simulation.measurements import MODULATION_RATES, measure_ship
 from tests.experiments.homes import SR, home_of, whales_home
 from tests.sounds import white, write
@@ -51,6 +55,41 @@ def test_nights_say_what_is_known_of_birds_and_are_measured_as_simulated_ones(tm
     fields = list(NoveltyMeasurements._fields)
     assert_allclose(of_forest[fields], measure_recordings(forest, NIGHTHAWK, jobs=1)[fields], rtol=1e-9)
     pd.testing.assert_frame_equal(fits.night_scenes(forest), of_forest)
+
+
+def test_kinds_of_outdoor_sound_are_measured_without_their_padding(tmp_path):
+    home = home_of(tmp_path, "esc50")
+    esc50 = find("esc50", home)
+    sr = 44100
+    names = [name for name in esc50.recordings if esc50.category(name) in fits.KINDS]
+    padded = np.concatenate([0.1 * white(3 * sr, seed=1), np.zeros(2 * sr)])
+    for name in names:
+        write(esc50.folder / name, padded, sr)
+    short = names[0]
+    write(esc50.folder / short, padded[2 * sr :], sr)  # one second, and padding
+    table = fits.outdoor_kinds(esc50)
+    assert list(table.drop_duplicates("clip")["clip"]) == [Path(name).stem for name in names[1:]]
+    assert list(table["kind"]) == [esc50.category(name) for name in names[1:] for _ in range(3)]
+    x = waveform(padded[: 3 * sr], NIGHTHAWK.sr, sr=sr)
+    expected = measure_tails(x, NIGHTHAWK, fits.THRESHOLDS)["max-pooled PCEN"]
+    of_pcen = table[table["detector"] == "max-pooled PCEN"]
+    assert_allclose(of_pcen[list(expected._fields)], [expected] * len(of_pcen), atol=0.01)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, night in fits.KINDS.items() if night])
+def test_simulated_kinds_are_among_the_recorded_sources(kind):
+    recorded = load("outdoor-kinds", definition=fits.EXPERIMENTS["outdoor-kinds"].definition).table
+    recorded = recorded[recorded["kind"] == kind]
+    rows = []
+    for seed in range(16):
+        x = fits.KINDS[kind].noise(5 * NIGHTHAWK.sr, NIGHTHAWK.sr, np.random.default_rng([2019, seed]))
+        tails = measure_tails(x, NIGHTHAWK, fits.THRESHOLDS)
+        rows += [{"source": seed, "detector": name, **measured._asdict()} for name, measured in tails.items()]
+    fields = ["p99", "p999", "middle"]
+    of_sources, of_scenes = (t.groupby(["detector", "source"])[fields].mean() for t in (recorded, pd.DataFrame(rows)))
+    low, high = (of_sources.groupby("detector").quantile(q) for q in (0.2, 0.8))
+    median = of_scenes.groupby("detector").median()
+    assert ((median >= low) & (median <= high)).to_numpy().all(), pd.concat([low, median, high], axis=1)
 
 
 def test_up_calls_are_found_as_they_rise(tmp_path):
