@@ -75,7 +75,7 @@ class Night:
     background: float = 25.0
     self_noise: float = 18.0
     wind: float = 30.0
-    gusts: float = 2.0
+    gusts: float = 2.5
     rain: float = 30.0
     drops: float = 100.0
     rainy: float = 0.05

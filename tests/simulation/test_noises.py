@@ -383,8 +383,7 @@ def envelope(x, sr):
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
-@pytest.mark.parametrize("sr", [22050, 44100])
-def test_chirps_of_one_insect(rate, sr):
+def test_chirps_of_one_insect(rate, sr=SR):
     shares, counts = [], []
     for seed in range(12):
         x = envelope(insects(20 * sr, sr, np.random.default_rng(seed), singers=1, rate=rate, spread=0), sr)
@@ -399,7 +398,7 @@ def test_chirps_of_one_insect(rate, sr):
 def test_pulses_of_one_insect():
     rates = []
     for seed in range(20):
-        x = insects(20 * SR, SR, np.random.default_rng(seed), singers=1, octaves=0.05, spread=0)
+        x = insects(8 * SR, SR, np.random.default_rng(seed), singers=1, octaves=0.05, spread=0)
         frequency, power = scipy.signal.welch(envelope(x, SR), SR, nperseg=SR)
         among = (frequency > 20) & (frequency < 70)
         rates.append(frequency[among][power[among].argmax()])
