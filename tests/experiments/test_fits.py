@@ -1,7 +1,5 @@
 """What the simulations were fitted to, on small synthetic copies of the data sets."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +11,7 @@ from pcenlib.core.recordings import waveform
 from pcenlib.datasets.catalogue import find
 from pcenlib.experiments import fits
 from pcenlib.experiments.evaluate import measure_recordings
-from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_tails
+from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, TailMeasurements, measure_tails
 from pcenlib.experiments.stored import load
 from pcenlib.simulation.measurements import MODULATION_RATES, measure_ship
 from tests.experiments.homes import SR, home_of, whales_home
@@ -58,22 +56,16 @@ def test_nights_say_what_is_known_of_birds_and_are_measured_as_simulated_ones(tm
 
 
 def test_kinds_of_outdoor_sound_are_measured_without_their_padding(tmp_path):
-    home = home_of(tmp_path, "esc50")
-    esc50 = find("esc50", home)
-    sr = 44100
-    names = [name for name in esc50.recordings if esc50.category(name) in fits.KINDS]
-    padded = np.concatenate([0.1 * white(3 * sr, seed=1), np.zeros(2 * sr)])
-    for name in names:
-        write(esc50.folder / name, padded, sr)
-    short = names[0]
-    write(esc50.folder / short, padded[2 * sr :], sr)  # one second, and padding
+    esc50 = find("esc50", home_of(tmp_path, "esc50"))  # rain, pouring water and a hand saw
+    sr, path = 44100, esc50.folder / "audio" / "1-110-A-10.wav"
+    x = 0.1 * white(3 * sr, seed=1)
+    write(path, np.concatenate([x, np.zeros(2 * sr)]), sr)
     table = fits.outdoor_kinds(esc50)
-    assert list(table.drop_duplicates("clip")["clip"]) == [Path(name).stem for name in names[1:]]
-    assert list(table["kind"]) == [esc50.category(name) for name in names[1:] for _ in range(3)]
-    x = waveform(padded[: 3 * sr], NIGHTHAWK.sr, sr=sr)
-    expected = measure_tails(x, NIGHTHAWK, fits.THRESHOLDS)["max-pooled PCEN"]
-    of_pcen = table[table["detector"] == "max-pooled PCEN"]
-    assert_allclose(of_pcen[list(expected._fields)], [expected] * len(of_pcen), atol=0.01)
+    assert table[["clip", "kind", "source"]].drop_duplicates().to_numpy().tolist() == [["1-110-A-10", "rain", "110"]]
+    expected = measure_tails(waveform(x, NIGHTHAWK.sr, sr=sr), NIGHTHAWK, fits.THRESHOLDS)
+    assert_allclose(table[list(TailMeasurements._fields)], [expected[name] for name in table["detector"]], atol=0.01)
+    write(path, np.concatenate([x[:sr], np.zeros(4 * sr)]), sr)  # a second is too short
+    assert fits.outdoor_kinds(esc50).empty
 
 
 @pytest.mark.parametrize("kind", [kind for kind, night in fits.KINDS.items() if night])
