@@ -18,6 +18,7 @@ from pcenlib.datasets.nighthawk_calls import NighthawkCalls
 from pcenlib.datasets.real import About, RealSet
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
+from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 
 __all__ = ["DATASETS", "TABLES", "about", "data_home", "find"]
 
@@ -31,6 +32,7 @@ DATASETS: dict[str, type[RealSet]] = {
     "shipsear": ShipsEar,
     "narw": RightWhaleChallenge,
     "deepship": DeepShip,
+    "shipsear_excerpts": ShipsEarExcerpts,
     "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
 }

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.datasets.level_tables import LevelTable
-from pcenlib.experiments.intervals import N_RESAMPLES, interval
+from pcenlib.experiments.intervals import interval
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.transmission import (
     NEAR,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "nighthawk_levels", "song_levels", "song_residuals", "song_source_levels"]
 
 SEED = 2019
+N_RESAMPLES = 200  # each of them a fit
 EDGES = (0, 10, 15, 20, 30, 40, 50, 70, 100, 150, 300)  # meters, of the bins of residuals
 BANDS = {"all": (0.0, np.inf), "below 4 kHz": (0.0, 4000.0), "4 to 5.5 kHz": (4000.0, 5500.0)}
 BANDS |= {"above 5.5 kHz": (5500.0, np.inf)}
@@ -99,7 +100,7 @@ def song_residuals(dataset: LevelTable) -> "pd.DataFrame":
     song = np.unique(table["song"], return_inverse=True)[1]
     table["residual"] = centered(table["source"].to_numpy(), song)
     table["reported"] = _reported(table, with_missing(table))
-    weights = site_weights(table, np.random.default_rng(SEED))
+    weights = site_weights(table, np.random.default_rng(SEED), N_RESAMPLES)
     bins = pd.cut(table["distance"], EDGES, labels=[f"{a} to {b} m" for a, b in itertools.pairwise(EDGES)])
     rows = []
     for band, (low, high) in BANDS.items():

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.datasets.level_tables import LevelTable
-from pcenlib.experiments.intervals import N_RESAMPLES, resample
+from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, spreading_loss
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def heard_twice(table: "pd.DataFrame") -> "pd.DataFrame":
     return table[table.groupby("song")["song"].transform("size") > 1].sort_values("song", kind="stable")
 
 
-def site_weights(table: "pd.DataFrame", rng: np.random.Generator, n: int = N_RESAMPLES) -> Array:
+def site_weights(table: "pd.DataFrame", rng: np.random.Generator, n: int) -> Array:
     """How often each reception is in each resample: sites are drawn, then species within each.
 
     Parameters
