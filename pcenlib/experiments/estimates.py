@@ -12,12 +12,21 @@ import numpy as np
 
 from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_PCEN
 from pcenlib.experiments.intervals import mean_interval
-from pcenlib.experiments.tables import detection_range, ratio_range
+from pcenlib.experiments.tables import detection_range, in_order, ratio_range
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["alarm_ratios", "alarm_times", "decay_ratios", "mean_ratios", "meetings", "over_seeds", "reaches"]
+__all__ = [
+    "alarm_ratios",
+    "alarm_times",
+    "decay_ratios",
+    "mean_ratios",
+    "mean_times",
+    "meetings",
+    "over_seeds",
+    "reaches",
+]
 
 
 RUNS = ["protocol", "seed"]
@@ -181,3 +190,22 @@ def over_seeds(values: "pd.Series[float]", *, log: bool = False) -> "pd.DataFram
     others = [name for name in values.index.names if name != "seed"]
     groups = values.groupby(others, observed=True)
     return groups.apply(lambda of_seeds: pd.Series(mean_interval(of_seeds, log=log))).unstack()
+
+
+def mean_times(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Mean time between false alarms, geometric mean over seeds, for figures 2 and 3.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `seeds.load`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `protocol`, `distance`, `detector`, `duration`, `mtbfa`, `mtbfa_low` and `mtbfa_high`, as
+        `charts.mtbfa_curves` takes them.
+    """
+    names = {"estimate": "mtbfa", "low": "mtbfa_low", "high": "mtbfa_high"}
+    times = over_seeds(alarm_times(in_order(table)), log=True).rename(columns=names)
+    return times.assign(duration=table["duration"].max()).reset_index()

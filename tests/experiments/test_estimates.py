@@ -11,6 +11,7 @@ from pcenlib.experiments.estimates import (
     alarm_times,
     decay_ratios,
     mean_ratios,
+    mean_times,
     meetings,
     over_seeds,
     reaches,
@@ -138,3 +139,13 @@ def test_the_mean_over_seeds_is_that_of_each_protocol_and_distance():
     assert found.loc[("released", 60)].to_dict() == mean_interval([8, 10, 12])
     assert over_seeds(values, log=True).loc[("paper", 30)].to_dict() == mean_interval([1, 3, 5], log=True)
     assert over_seeds(values.xs(30, level="distance")).index.tolist() == ["paper", "released"]
+
+
+def test_mean_times_keep_the_order_of_detectors():
+    rows = pd.concat(table([30, 60], seed=k, max=[k, 9], pcen=[1, 1], flux=[0, 0]) for k in (1, 2, 3))
+    found = mean_times(rows)
+    assert list(found["detector"].cat.categories) == [MAX, PCEN, FLUX]
+    first = found.iloc[0]
+    assert [first["protocol"], first["distance"], first["detector"], first["duration"]] == ["paper", 30, MAX, 100]
+    expected = mean_interval([100 / 1.5, 100 / 2.5, 100 / 3.5], log=True)
+    assert list(first[["mtbfa", "mtbfa_low", "mtbfa_high"]]) == pytest.approx(list(expected.values()))
