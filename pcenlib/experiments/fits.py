@@ -3,15 +3,23 @@
 Of a set with many files, `MOST` are measured, evenly spaced: enough to see the spread.
 """
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+import numpy as np
+
+from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
 from pcenlib.core.recordings import info, waveform
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
+from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN
+from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.real import RealSet
+from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
+from pcenlib.experiments.evaluate import Workers, recording_functions
+from pcenlib.experiments.intervals import resamples
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
+from pcenlib.experiments.protocols import RIGHT_WHALE_BELOW_900
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.simulation.measurements import (
     MODULATION_RATES,
@@ -26,7 +34,17 @@ from pcenlib.simulation.measurements import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CALLS", "EXPERIMENTS", "LEVELS", "MODULATIONS", "MOST", "SWEEPS"]
+__all__ = [
+    "CALLS",
+    "EXPERIMENTS",
+    "LEVELS",
+    "MODULATIONS",
+    "MOST",
+    "SWEEPS",
+    "TAILS",
+    "alarms_in_ships",
+    "alarms_per_minute",
+]
 
 
 T = TypeVar("T")
@@ -47,6 +65,13 @@ SWEEPS: dict[str, Any] = {
     "curvatures": (1, 1.5, 2, 3),
 }
 """Options of `measure_sweep` for up-calls."""
+
+TAILS: dict[str, tuple[float, ...]] = {
+    AVERAGED_FLUX: (0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    MAX_POOLED_FLUX: (4.0, 4.5, 5.0, 5.5, 6.0, 6.5),
+    MAX_POOLED_PCEN: (1.8, 2.0, 2.33, 2.6, 2.9, 3.2),
+}
+"""Thresholds at which the alarms in ships are counted. Those of half recall are among them, near by to far away."""
 
 LEVELS = [f"level_{centre:.0f}" for centre in THIRD_OCTAVES]
 """Columns for the levels of a ship in thirds of an octave."""
@@ -108,13 +133,10 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
     `MODULATIONS`.
     """
     import pandas as pd
-    from scipy.signal import resample_poly
 
     rows = []
     for name in _evenly([name for name in ships.recordings if info(ships.folder / name).duration >= SHORTEST]):
-        sr = info(ships.folder / name).sr
-        # Bins up to half of the new rate are measured. This filter keeps those nearest to it, which soxr's takes away.
-        x = resample_poly(waveform(ships.folder / name, sr), *Fraction(RIGHT_WHALE.sr, sr).as_integer_ratio())
+        x = waveform(ships.folder / name, RIGHT_WHALE.sr)
         measured = measure_ship(x, RIGHT_WHALE.sr)
         rows.append(
             {
@@ -127,6 +149,70 @@ def ship_passages(ships: RealSet) -> "pd.DataFrame":
                 **dict(zip(MODULATIONS, measured.modulation, strict=True)),
             }
         )
+    return pd.DataFrame(rows)
+
+
+def ship_tails(ships: RealSet, excerpts: RealSet | None = None) -> "pd.DataFrame":
+    """`alarms_in_ships` of recorded ships, `DeepShip` and, if it is there, `ShipsEarExcerpts`."""
+    import pandas as pd
+
+    tables = [alarms_in_ships(ships, jobs=1)]
+    if isinstance(excerpts, ShipsEarExcerpts):
+        tables.append(alarms_in_ships(excerpts, ship=excerpts.source, jobs=1))
+    sources = (each.about.title for each in (ships, excerpts) if each is not None)
+    return pd.concat(dict(zip(sources, tables, strict=True)), names=["source"]).reset_index("source")
+
+
+def alarms_in_ships(
+    dataset: DataSet, *, ship: Callable[[str], str] = str, **workers: Unpack[Workers]
+) -> "pd.DataFrame":
+    """False alarms of the detection functions in ships, recorded or simulated: the tails that decide.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        Its recordings are ships.
+    ship : callable
+        The ship of a recording, by its name; by default, each has its own.
+    **workers
+        `Workers`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `ship`, `duration` in seconds without what the protocol leaves out, `detector`, `threshold`, as in
+        `TAILS`, and `alarms`, the number of peaks above it under `RIGHT_WHALE_BELOW_900`.
+    """
+    import pandas as pd
+
+    counts: dict[str, list[Counts]] = {}
+    for name, by_protocol in recording_functions(dataset, {"": RIGHT_WHALE_BELOW_900}, **workers).items():
+        counted = count_exceedances([by_protocol[""]], TAILS, count=RIGHT_WHALE_BELOW_900.count)
+        counts.setdefault(ship(name), []).append(counted)
+    rows = []
+    for name, parts in counts.items():
+        together = merge_counts(parts)
+        about = {"ship": name, "duration": together.n_frames * RIGHT_WHALE.hop}
+        for detector, thresholds in TAILS.items():
+            for threshold, alarms in zip(thresholds, together.alarms[detector], strict=True):
+                rows.append({**about, "detector": detector, "threshold": threshold, "alarms": alarms})
+    return pd.DataFrame(rows)
+
+
+def alarms_per_minute(table: "pd.DataFrame", rng: np.random.Generator) -> "pd.DataFrame":
+    """Alarms per minute of all ships of a table of `alarms_in_ships`, with intervals of 95 % over ships.
+
+    Columns `detector`, `threshold`, `estimate`, `low` and `high`. The same ships are drawn for all thresholds.
+    """
+    import pandas as pd
+
+    drawn = resamples(table["ship"].nunique(), rng)
+    rows = []
+    for (detector, threshold), ships in table.groupby(["detector", "threshold"], sort=False):
+        minutes = ships["duration"].to_numpy()[drawn].sum(axis=1) / 60
+        rates = ships["alarms"].to_numpy()[drawn].sum(axis=1) / minutes
+        low, high = np.quantile(rates, (0.025, 0.975))
+        rows.append({"detector": detector, "threshold": threshold, "estimate": rates[0], "low": low, "high": high})
     return pd.DataFrame(rows)
 
 
@@ -161,9 +247,17 @@ EXPERIMENTS = {
     "ship-passages": Experiment(
         run=ship_passages,
         sets=("deepship",),
-        definition=describe("measure_ship of recorded passages at 2 kHz, by resample_poly, version 2", MOST),
+        definition=describe("measure_ship of recorded passages at 2 kHz, up to 900 Hz, version 3", MOST),
         keys=("passage",),
         tolerances=dict.fromkeys(["duration", "slope", "rate", "excess", *LEVELS, *MODULATIONS], 1e-5),
+    ),
+    "ship-tails": Experiment(
+        run=ship_tails,
+        sets=("deepship",),
+        further=("shipsear_excerpts",),
+        definition=describe("alarms in recorded ships, version 1", RIGHT_WHALE_BELOW_900, TAILS),
+        keys=("source", "ship", "detector", "threshold"),
+        tolerances={"duration": 1e-5, "alarms": 0},
     ),
 }
 """The experiments of this module, by the names of their stored tables."""

@@ -11,7 +11,15 @@ from pcenlib.core.novelty import smoothing_coefficient
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE, Setting
 from pcenlib.experiments.detectors import Detector
 
-__all__ = ["NIGHTHAWK_PAPER", "NIGHTHAWK_RELEASED", "RIGHT_WHALE_PAPER", "RIGHT_WHALE_RELEASED", "Protocol", "switches"]
+__all__ = [
+    "NIGHTHAWK_PAPER",
+    "NIGHTHAWK_RELEASED",
+    "RIGHT_WHALE_BELOW_900",
+    "RIGHT_WHALE_PAPER",
+    "RIGHT_WHALE_RELEASED",
+    "Protocol",
+    "switches",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +157,12 @@ NIGHTHAWK_RELEASED = Protocol(
 
 RIGHT_WHALE_PAPER = Protocol(setting=RIGHT_WHALE, skip_recording=round(2 / RIGHT_WHALE.hop))
 """Section 4 as it is written, except that two seconds of each ship are left out for the background to settle."""
+
+RIGHT_WHALE_BELOW_900 = replace(RIGHT_WHALE_PAPER, setting=RIGHT_WHALE.within(RIGHT_WHALE.fmin, 900))
+"""The same without the bands above 900 Hz.
+
+Those next to half of the sampling rate are nearly empty, and what they hold depends on the resampler.
+"""
 
 RIGHT_WHALE_RELEASED = Protocol(
     setting=replace(

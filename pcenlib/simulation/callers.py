@@ -132,8 +132,10 @@ class UpCall:
     harmonic : float
         Level of the second harmonic below the first, in dB.
     level : float
-        Source level, in dB re 1 µPa at one meter. Parks and Tyack (2005) measured 137 to 162 dB for tonal calls; the
-        default is the highest.
+        Source level, root mean square, in dB re 1 µPa at one meter. Munger, Wiggins and Hildebrand (2011) measured 176
+        to 178 dB for up-calls of North Pacific right whales, Parks and Tyack (2005) 137 to 162 dB for other tonal calls
+        of North Atlantic ones. The default is between them: in a `scenes.Sea`, it makes up-calls as hard to find at a
+        distance as they were for the buoy and the glider of Johnson et al. (2022).
     """
 
     start: float = 103.0
@@ -141,7 +143,7 @@ class UpCall:
     duration: float = 0.88
     curvature: float = 1.5
     harmonic: float = -20.0
-    level: float = 162.0
+    level: float = 168.0
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "duration", "curvature"):

@@ -312,7 +312,7 @@ def measure_ship(x: npt.ArrayLike, sr: int) -> ShipMeasurements:
     """Measure the long-term spectrum of a ship and the rhythm of its noise.
 
     The modulation spectrum is the power spectrum of the level over time, where the level is the mean of the
-    logarithmic powers of all bins from 100 Hz to 1 kHz, in windows of 32 ms: neither a tone nor one loud moment weighs
+    logarithmic powers of all bins from 100 to 900 Hz, in windows of 32 ms: neither a tone nor one loud moment weighs
     more than anything else.
 
     Parameters
@@ -341,7 +341,7 @@ def measure_ship(x: npt.ArrayLike, sr: int) -> ShipMeasurements:
     # Windows of 32 ms, 8 ms apart, in stretches of 2 s: rates half a hertz apart.
     hop = round(0.008 * sr)
     bins, _, power = powers(x, sr, nperseg=4 * hop, noverlap=3 * hop, detrend=False)
-    level = 10 * np.log10(power[(bins >= 100) & (bins <= 1000)]).mean(axis=0)
+    level = 10 * np.log10(power[(bins >= 100) & (bins <= 900)]).mean(axis=0)
     rates, fluctuation = welch(level, sr / hop, nperseg=round(2 * sr / hop))
     modulation = 10 * np.log10(np.interp(MODULATION_RATES, rates, fluctuation))
     modulation -= np.median(modulation)

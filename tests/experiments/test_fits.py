@@ -3,17 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.signal
 from numpy.testing import assert_allclose
 
 from pcenlib import NIGHTHAWK
 from pcenlib.datasets.catalogue import find
-from pcenlib.experiments import fits
+from pcenlib.datasets.right_whale import SimulatedRightWhale
+from pcenlib.experiments import fits, stored
 from pcenlib.experiments.evaluate import measure_recordings
 from pcenlib.experiments.novelty_measurements import NoveltyMeasurements
 from pcenlib.simulation.measurements import MODULATION_RATES, measure_ship
 from tests.experiments.homes import SR, home_of, whales_home
-from tests.sounds import white, write
+from tests.sounds import resampled, white, write
 
 
 def test_a_nighthawk_is_measured_around_its_call_only(tmp_path):
@@ -85,7 +85,55 @@ def test_ships_are_measured_at_2_khz_and_short_passages_left_out(tmp_path):
     assert list(table["passage"]) == ["Tanker/9.wav"]
     assert table["duration"].item() == 8
     assert table["rate"].item() == 6
-    measured = measure_ship(scipy.signal.resample_poly(x, 1, 16), 2000)
+    measured = measure_ship(resampled(x, sr, 2000), 2000)
     assert_allclose(table[fits.LEVELS].to_numpy()[0], measured.levels, atol=1e-6)
     assert_allclose(table[fits.MODULATIONS].to_numpy()[0], measured.modulation, atol=1e-6)
     assert [float(name.split("_")[1]) for name in fits.MODULATIONS] == list(MODULATION_RATES)
+
+
+def test_alarms_are_counted_ship_by_ship_after_two_seconds(tmp_path):
+    home = home_of(tmp_path, "deepship", "shipsear_excerpts")
+    sr = 16000
+    for name, slams in (("0_1_2", [1.0]), ("0_1_10", [3.0, 4.0]), ("2_0_1", [])):
+        x = 0.001 * white(5 * sr, seed=len(slams))
+        for slam in slams:
+            x[round(slam * sr) :][: sr // 20] *= 300
+        write(home / "shipsear_excerpts" / f"{name}.flac", x, sr, subtype="PCM_24")
+    table = fits.ship_tails(find("deepship", home), find("shipsear_excerpts", home))
+    assert list(table["source"].unique()) == ["DeepShip", "ShipsEar, excerpts"]
+    keys = ["source", "ship", "detector", "threshold"]
+    assert not table.duplicated(keys).any()
+    assert len(table) == (3 + 2) * sum(map(len, fits.TAILS.values()))
+    excerpts = table[table["source"] == "ShipsEar, excerpts"].set_index(["ship", "detector", "threshold"])
+    assert excerpts["alarms"].loc["0_1", "max-pooled PCEN", 3.2] == 2
+    assert excerpts["alarms"].loc["2_0", "max-pooled PCEN", 3.2] == 0
+    assert excerpts["duration"].loc["0_1"].iloc[0] == pytest.approx(2 * 3, abs=0.2)
+    alone = fits.ship_tails(find("deepship", home))
+    pd.testing.assert_frame_equal(alone, table[table["source"] == "DeepShip"])
+
+
+def test_alarms_per_minute_have_an_interval_over_ships():
+    rows = [
+        {"ship": str(ship), "duration": 30.0, "detector": "d", "threshold": threshold, "alarms": alarms}
+        for ship in range(20)
+        for threshold, alarms in ((1.0, 4), (2.0, 10 * (ship < 2)))
+    ]
+    every, some = fits.alarms_per_minute(pd.DataFrame(rows), np.random.default_rng(0)).itertuples()
+    assert (every.detector, every.threshold) == ("d", 1.0)
+    assert (every.estimate, every.low, every.high) == (8, 8, 8)
+    # Two of twenty ships have all of them: of 1 minute each 20, binomial.
+    assert some.estimate == 2
+    assert some.low == 0
+    assert 4 <= some.high <= 6
+
+
+def test_simulated_ships_give_the_alarms_of_recorded_ones():
+    table = stored.load("ship-tails").table
+    recorded = table[table["source"] == "DeepShip"]
+    fleet = SimulatedRightWhale(seed=0, n_ships=90, duration=30 * 60)
+    simulated = fits.alarms_per_minute(fits.alarms_in_ships(fleet, jobs=1), np.random.default_rng(0))
+    both = simulated.merge(fits.alarms_per_minute(recorded, np.random.default_rng(0)), on=["detector", "threshold"])
+    both = both[both["threshold"] != 1.8]  # of max-pooled PCEN, where simulated ships give a third fewer
+    assert len(both) == 17
+    assert (both["estimate_x"] >= both["low_y"]).all()
+    assert (both["estimate_x"] <= both["high_y"]).all()

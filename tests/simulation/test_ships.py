@@ -5,7 +5,15 @@ import pytest
 import scipy.signal
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib.simulation.ships import Ship, sea_noise, ship_noise, ships
+from pcenlib.simulation.ships import (
+    TRANSIENT_LEVEL,
+    TRANSIENT_RATE,
+    TRANSIENT_SHAPE,
+    Ship,
+    sea_noise,
+    ship_noise,
+    ships,
+)
 
 SR = 2000
 
@@ -144,6 +152,17 @@ def test_transients_come_at_their_rate_and_change_nothing_else(rate):
     assert abs(count - expected) < 3 * np.sqrt(expected)
 
 
+def test_half_of_the_transients_start_at_their_level_over_the_noise():
+    with_transients, without = (ship_sound(**PLAIN | {"transients": rate}) for rate in (0.5, 0.0))
+    gain = np.median(with_transients / without)
+    burst = np.abs(with_transients / gain - without)  # over noise with a root mean square of 1
+    begins = np.flatnonzero((burst[400:] > 1e-9) & (np.convolve(burst > 1e-9, np.ones(400))[399:-400] == 0)) + 400
+    starts = [np.sqrt(np.mean(burst[begin : begin + 20] ** 2)) for begin in begins]
+    assert len(starts) > 200
+    # Within 10 ms a burst has decayed a little already.
+    assert 20 * np.log10(np.median(starts)) == pytest.approx(TRANSIENT_LEVEL - 2.2, abs=1.5)
+
+
 def test_a_seed_determines_ships():
     one, same, other = (ships(3, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert one == same != other
@@ -172,7 +191,14 @@ def test_ships_are_those_of_the_paper():
     assert np.median(depths) == pytest.approx(Ship().depth, rel=0.15)
     assert 0 < depths.min() < 0.5 < depths.max() <= 0.9
     assert np.median(swells) == pytest.approx(Ship().swell, rel=0.1)
-    assert 0.01 <= min(ship.transients for ship in fleet) < max(ship.transients for ship in fleet) <= 0.2
+
+
+def test_few_ships_clank_most():
+    rates = np.sort([ship.transients for ship in ships(20_000, np.random.default_rng(0))])
+    assert np.mean(rates) == pytest.approx(TRANSIENT_RATE, rel=0.05)
+    assert np.var(rates) == pytest.approx(TRANSIENT_RATE**2 / TRANSIENT_SHAPE, rel=0.1)
+    assert np.median(rates) < 0.2 * TRANSIENT_RATE
+    assert rates[-3000:].sum() > 0.7 * rates.sum()  # the upper 15 %
 
 
 @pytest.mark.parametrize(
