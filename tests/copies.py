@@ -122,6 +122,19 @@ def nighthawk(folder):
     return [f"audio/{name}" for name in names]
 
 
+def buzzing_calls(folder, sr=24000):
+    """Two files with a buzz at 1 s that is clear, and one with a steady noise alone."""
+    time = np.arange(round(0.2 * sr)) / sr
+    buzz = (1 + np.cos(2 * np.pi * 220 * time)) * np.sin(2 * np.pi * 3600 * time) * np.hanning(time.size)
+    for number in range(3):
+        x = 0.01 * white(round(2.15 * sr), seed=number)
+        if number < 2:
+            x[sr : sr + time.size] += 0.3 * buzz
+        (folder / "audio").mkdir(parents=True, exist_ok=True)
+        write(folder / "audio" / f"coni_{number:02d}.wav", x, sr)
+    table(folder / "clips.csv", ["file"], [(f"coni_{number:02d}.wav",) for number in range(3)])
+
+
 def night_soundscapes(folder):
     names = ["S4A03895_20190522_000000.wav", "S4A03895_20190522_001500.wav"]
     for name in names:

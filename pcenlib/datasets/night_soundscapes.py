@@ -17,7 +17,7 @@ class NightSoundscapes(OnlyRecordings):
         citation="Ulloa, Haupert, Latorre, Aubin and Sueur (2021). scikit-maad: an open-source and modular toolbox for "
         "quantitative soundscape analysis in Python. Methods in Ecology and Evolution 12(12), 2334-2340.",
         licence="BSD, as scikit-maad",
-        obtain="copy the files of the hours of night (000000 to 044500) from data/indices of "
+        obtain="copy the files from 000000 to 074500 and from 180000 to 204500 from data/indices of "
         "https://github.com/scikit-maad/scikit-maad. No checksums are published, so it is not downloaded here",
         layout="<recorder>_<yyyymmdd>_<hhmmss>.wav",
         unit="recordings",

@@ -4,7 +4,8 @@ A recorded call is cut out, limited to the band in which it stands out from its 
 that calls have at one meter in `SimulatedNighthawk`. The air and the forest of a `Night` do the rest. The recorded
 background left within the call travels with it. The level of the recorded nights is unknown, so all scenes of a set get
 one gain that gives the median scene an assumed level in the band of the calls. Every other scene is heard behind calls;
-the rest are the recordings without a call, so no scene is both.
+the rest are the recordings without a call, so no scene is both, and of scenes a quarter of an hour apart every hour has
+both. The last 50 ms of each scene are left out, where resampling ends.
 """
 
 import hashlib
@@ -24,18 +25,21 @@ from pcenlib.datasets.real import RealSet, read
 from pcenlib.simulation.measurements import CallMeasurements, measure_call
 from pcenlib.simulation.scenes import Night, pascals
 
-__all__ = ["BAND", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
+__all__ = ["BAND", "FADE", "ClearCall", "RepropagatedNighthawk", "band_level", "clear_calls", "repropagate"]
 
 Waveform = npt.NDArray[np.float64]
 
 BAND = (2500.0, 5000.0)
 """Band of the calls, in hertz."""
 
+FADE = 0.020
+"""A call is faded in and out over so many seconds, outside of what was measured as the call."""
+
 STRETCH = (0.7, 1.5)  # of a file, in seconds, where its call is: as in chapter 3.1
 PULSE_RATES = (150.0, 300.0)
 LEAST_STRIATION, LEAST_CONTRAST = 5.0, 3.0
-# A call is faded in and out over so many seconds, outside of what was measured as the call.
-FADE = 0.020
+# Seconds at the end of a scene that are left out.
+ENDING = 0.05
 # Samples of a set that are measured to find its gain: enough for a median.
 MEASURED_SCENES = 100
 
@@ -49,8 +53,21 @@ class ClearCall(NamedTuple):
     """The call alone at `SR` samples a second; its loudest 10 ms have a root mean square of 1."""
 
 
-def clear_calls(calls: RealSet) -> list[ClearCall]:
-    """Calls of `NighthawkCalls` with clear pulses and power (5 and 3 dB or more), cut out and limited to their band."""
+def clear_calls(calls: RealSet, *, fade: float = FADE) -> list[ClearCall]:
+    """Calls of `NighthawkCalls` with clear pulses and power (5 and 3 dB or more), cut out and limited to their band.
+
+    Parameters
+    ----------
+    calls : RealSet
+        `NighthawkCalls`.
+    fade : float
+        Seconds over which the recorded background rises before a call, and falls after it.
+
+    Returns
+    -------
+    list of ClearCall
+    """
+    check_range("fade", fade, 0, open_low=True)
     found = []
     for clip in calls.clips:
         x, sr = read(calls.folder / clip.name)
@@ -58,19 +75,19 @@ def clear_calls(calls: RealSet) -> list[ClearCall]:
         x = x[begin:end]
         measured = measure_call(x, sr, band=BAND, pulse_rates=PULSE_RATES)
         if measured.striation >= LEAST_STRIATION and measured.contrast >= LEAST_CONTRAST:
-            found.append(ClearCall(clip.name, measured, _cut_out(x, sr, measured)))
+            found.append(ClearCall(clip.name, measured, _cut_out(x, sr, measured, fade)))
     return found
 
 
-def _cut_out(x: npt.NDArray[np.floating], sr: int, measured: CallMeasurements) -> Waveform:
+def _cut_out(x: npt.NDArray[np.floating], sr: int, measured: CallMeasurements, fade: float) -> Waveform:
     import soxr
     from scipy.signal import butter, sosfiltfilt  # here, because it takes long to import
 
     filtered = sosfiltfilt(butter(4, BAND, "bandpass", fs=sr, output="sos"), x)
-    first = max(0, round((measured.onset - FADE) * sr))
-    last = min(x.size, round((measured.onset + measured.duration + FADE) * sr))
+    first = max(0, round((measured.onset - fade) * sr))
+    last = min(x.size, round((measured.onset + measured.duration + fade) * sr))
     call = filtered[first:last]
-    ramp = np.minimum(np.arange(call.size), np.arange(call.size)[::-1]) / (FADE * sr)
+    ramp = np.minimum(np.arange(call.size), np.arange(call.size)[::-1]) / (fade * sr)
     call = soxr.resample(call * np.sin(np.pi / 2 * np.minimum(ramp, 1)) ** 2, sr, SR)
     window = round(0.010 * SR)
     return call / np.sqrt(np.convolve(call**2, np.ones(window) / window, mode="same").max())
@@ -191,7 +208,7 @@ class RepropagatedNighthawk(Seeded):
         """A scene in pascals."""
         which, _, file = name.partition("/")
         path = self.scenes[int(which)].folder / file
-        return self.gains[int(which)] * waveform(path, SR)
+        return self.gains[int(which)] * waveform(path, SR)[: -round(ENDING * SR)]
 
 
 def repropagate(
@@ -201,6 +218,7 @@ def repropagate(
     seed: int,
     scene_level: float,
     distances: Sequence[float] = SimulatedNighthawk.distances,
+    fade: float = FADE,
 ) -> RepropagatedNighthawk:
     """A data set of recorded calls and nights, at an assumed level of the nights.
 
@@ -214,6 +232,8 @@ def repropagate(
         As for `RepropagatedNighthawk`.
     scene_level : float
         Level of the median scene of each set between 2.5 and 5 kHz, in dB re 20 µPa.
+    fade : float
+        As for `clear_calls`.
 
     Returns
     -------
@@ -223,4 +243,5 @@ def repropagate(
     for each in scenes:
         levels = [band_level(*read(each.folder / name)) for name in each.recordings[:MEASURED_SCENES]]
         gains.append(pascals(scene_level) / 10 ** (float(np.median(levels)) / 20))
-    return RepropagatedNighthawk(calls=clear_calls(calls), scenes=scenes, gains=gains, seed=seed, distances=distances)
+    cut_out = clear_calls(calls, fade=fade)
+    return RepropagatedNighthawk(calls=cut_out, scenes=scenes, gains=gains, seed=seed, distances=distances)

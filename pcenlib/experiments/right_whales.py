@@ -1,26 +1,30 @@
 """Up-calls of the right whale challenge, against noise of their own sea and against ships of another."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.evaluation import threshold_at_recall
 from pcenlib.core.novelty import over_background
+from pcenlib.core.recordings import waveform
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
-from pcenlib.core.streaming import MAX_POOLED_PCEN
-from pcenlib.datasets.interface import Clip, Reflected, Sound
-from pcenlib.datasets.real import RealSet
+from pcenlib.core.streaming import AVERAGED_FLUX, DETECTORS, MAX_POOLED_FLUX, MAX_POOLED_PCEN
+from pcenlib.datasets.interface import Clip, Paired, Reflected, Sound
+from pcenlib.datasets.real import RealSet, read
+from pcenlib.datasets.right_whale_challenge import received_snr
+from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 from pcenlib.experiments.evaluate import clip_values, recording_functions
 from pcenlib.experiments.intervals import (
     N_RESAMPLES,
-    alarms_in_each,
     area_under_curve,
+    blocks,
+    bootstrap_alarms,
+    cluster_draws,
     interval,
-    resamples,
 )
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
@@ -28,13 +32,20 @@ from pcenlib.experiments.stored import Experiment, describe
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BEFORE", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise"]
+__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "HIGHEST", "PROTOCOLS", "CallsAndNoise", "Settled"]
 
 
 Array = npt.NDArray[np.float64]
 
 SEED = 2019
-ALL = "all"  # signal-to-noise ratios
+N_AREAS = 200  # resamples of areas under the curve
+ALL, QUARTER = "all", "upper quarter"  # signal-to-noise ratios
+
+HIGHEST = 900.0
+"""Bands above it are left out, in hertz: next to half the sampling rate the resampler decides what is in them."""
+
+BLOCK = 20
+"""Number of neighboring clips, by their numbers, that are resampled together."""
 
 
 def band_name(setting: Setting) -> str:
@@ -45,13 +56,13 @@ def band_name(setting: Setting) -> str:
 def _protocols() -> dict[str, Protocol]:
     return {
         f"s = {s:.2g}, {band_name(setting)}": replace(RIGHT_WHALE_PAPER, setting=replace(setting, s=s))
-        for setting in (RIGHT_WHALE, RIGHT_WHALE.within(50, 300))
+        for setting in (RIGHT_WHALE.within(0, HIGHEST), RIGHT_WHALE.within(50, 300))
         for s in (RIGHT_WHALE_PAPER.setting.s, RIGHT_WHALE_RELEASED.setting.s)
     }
 
 
 PROTOCOLS = _protocols()
-"""Section 4 as written, in all bands and in those from 50 to 300 Hz alone, with s as written and as released."""
+"""Section 4 as written, in all bands up to `HIGHEST` and from 50 to 300 Hz alone, with s as written and as released."""
 
 BEFORE: Mapping[str, Mapping[str, Any]] = {
     "reflection": {},
@@ -99,57 +110,123 @@ class CallsAndNoise:
         return self.challenge.recording(name)
 
 
-def right_whales_and_ships(challenge: RealSet, ships: RealSet, *, jobs: int = 2) -> "pd.DataFrame":
-    """Up-calls of `RightWhaleChallenge` against noise clips of the same sea, and against the ships of `DeepShip`.
+class Settled(Paired):
+    """A data set whose recordings come after their own first two seconds reversed, which the protocols leave out.
 
-    For each `detector`, `s` (of PCEN alone), `bands`, what comes `before` a clip, and `snr` ("all", or the center of a
-    bin): the number of calls; the `area` under the curve of calls against noise clips, by their maxima; the `threshold`
-    at half recall; the share of noise clips above it; in ships, the number of false alarms, their duration and the
-    MTBFA. Intervals of 95 % come from resampling clips and ships.
+    So the background has settled at the level of the recording, as in `Reflected` clips, and nothing of it is lost.
+    """
+
+    def recording(self, name: str) -> Sound:
+        """Sound of a recording, after its beginning reversed."""
+        source, sr, _ = super().recording(name)
+        x = waveform(source, RIGHT_WHALE.sr, sr=sr)
+        n_samples = RIGHT_WHALE_PAPER.skip_recording * RIGHT_WHALE.hop_length
+        return Sound(np.concatenate([x[:n_samples][::-1], x]), RIGHT_WHALE.sr)
+
+
+def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -> "pd.DataFrame":
+    """Up-calls of `RightWhaleChallenge` against noise clips of the same sea, and against ships of other sets.
+
+    For each set of `ships`, `detector`, `s` (of PCEN alone), `bands`, what comes `before` a clip, and `snr` ("all", the
+    "upper quarter" of calls by `received_snr`, or the center of a bin): the number of calls; the `area` under the curve
+    of calls against noise clips, by their maxima; the `threshold` at half recall; the share of noise clips above it; in
+    ships, the number of false alarms, their duration and the MTBFA; and how many times `fewer` false alarms there are
+    than those of averaged flux (for max-pooled flux) or of max-pooled flux (for PCEN), with a half added to both.
+    Intervals of 95 % come from resampling blocks of `BLOCK` neighboring clips, and ships: recordings of `DeepShip`, or
+    pieces of `ShipsEarExcerpts` within each recording.
     """
     import pandas as pd
 
     values = _maxima(CallsAndNoise(challenge), jobs)
-    in_ships = recording_functions(ships, PROTOCOLS, jobs=jobs).values()
-    rng = np.random.default_rng(SEED)
+    blocks_of = _blocks(clip.name for clip in challenge.clips) | _blocks(challenge.recordings)
+    upper = _upper_quarter(challenge)
+    in_ships = {each: recording_functions(Settled(each), PROTOCOLS, jobs=jobs) for each in ships}
     rows = []
-    for keys, table in values.groupby(["label", "before", "detector"], sort=False, observed=True):
-        label, before, detector = map(str, keys)
-        setting = PROTOCOLS[label].setting
-        if detector != MAX_POOLED_PCEN and setting.s != RIGHT_WHALE.s:
-            continue  # flux knows no s
-        of_ships = [each[label][detector] for each in in_ships]
-        durations = np.array([each.size for each in of_ships]) * setting.hop
-        calls = table[table["group"] == "call"]
-        noise = table.loc[table["group"] == "noise", "value"].to_numpy()
-        noises = noise[resamples(noise.size, rng)]
-        ships_drawn = resamples(len(of_ships), rng)
-        bins = sorted(calls["distance"].unique()) if before == "reflection" else []
-        for snr in (ALL, *bins):
-            mine = (calls if snr == ALL else calls[calls["distance"] == snr])["value"].to_numpy()
-            samples = mine[resamples(mine.size, rng)]
-            thresholds = np.array([threshold_at_recall(sample) for sample in samples])
-            in_each = alarms_in_each(of_ships, thresholds, count="peaks")
-            alarms = np.take_along_axis(in_each, ships_drawn, axis=1).sum(axis=1)
-            with np.errstate(divide="ignore"):
-                times = durations[ships_drawn].sum(axis=1) / alarms
-            rows.append(
-                {
-                    "detector": detector,
-                    "s": round(setting.s, 3) if detector == MAX_POOLED_PCEN else np.nan,
-                    "bands": band_name(setting),
-                    "before": before,
-                    "snr": str(snr),
-                    "n_calls": samples.shape[1],
-                    "threshold": thresholds[0],
-                    **interval("area", area_under_curve(samples, noises)),
-                    **interval("noise_share", (noises > thresholds[:, np.newaxis]).mean(axis=1)),
-                    "false_alarms": int(alarms[0]),
-                    "duration": durations.sum(),
-                    **interval("mtbfa", times),
-                }
-            )
+    for keys, table in values.groupby(["label", "before"], sort=False):
+        label, before = map(str, keys)
+        protocol = PROTOCOLS[label]
+        of_protocol = DETECTORS if protocol.setting.s == RIGHT_WHALE.s else (MAX_POOLED_PCEN,)  # flux knows no s
+        wide = table.pivot(index=["clip", "group", "distance"], columns="detector", values="value").reset_index()
+        calls, noise = wide[wide["group"] == "call"], wide[wide["group"] == "noise"]
+        noise_draws = cluster_draws([blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED))
+        chosen = {ALL: calls}
+        if before == "reflection":
+            chosen[QUARTER] = calls[calls["clip"].isin(upper)]
+            chosen |= {str(center): of_bin for center, of_bin in calls.groupby("distance")}
+        for snr, mine in chosen.items():
+            clusters = [blocks_of[name] for name in mine["clip"]]
+            call_draws = cluster_draws(clusters, np.random.default_rng(SEED), N_AREAS)
+            areas = {
+                detector: [
+                    float(area_under_curve(mine[detector].to_numpy()[some], noise[detector].to_numpy()[others]))
+                    for some, others in zip(call_draws, noise_draws[: 1 + N_AREAS], strict=True)
+                ]
+                for detector in of_protocol
+            }
+            for each, functions in in_ships.items():
+                boot = bootstrap_alarms(
+                    {detector: mine[detector].to_numpy() for detector in DETECTORS},
+                    {detector: [of_ship[label][detector] for of_ship in functions.values()] for detector in DETECTORS},
+                    call_clusters=clusters,
+                    strata=[_recording_of(each, name) for name in functions],
+                    count=protocol.count,
+                    hop=protocol.setting.hop,
+                    rng=np.random.default_rng(SEED),
+                )
+                for detector in of_protocol:
+                    shares = [
+                        float((noise[detector].to_numpy()[draw] > threshold).mean())
+                        for draw, threshold in zip(noise_draws, boot.thresholds[detector], strict=True)
+                    ]
+                    rows.append(
+                        {
+                            "ships": each.about.title,
+                            "detector": detector,
+                            "s": round(protocol.setting.s, 3) if detector == MAX_POOLED_PCEN else np.nan,
+                            "bands": band_name(protocol.setting),
+                            "before": before,
+                            "snr": snr,
+                            "n_calls": len(mine),
+                            "n_ships": len(functions),
+                            "threshold": boot.thresholds[detector][0],
+                            **interval("area", areas[detector]),
+                            **interval("noise_share", shares),
+                            "false_alarms": int(boot.alarms[detector][0]),
+                            "duration": boot.durations[0],
+                            **_columns("mtbfa", boot.mtbfa(detector)),
+                            **(_columns("fewer", boot.ratio(detector, OVER[detector])) if detector in OVER else {}),
+                        }
+                    )
     return pd.DataFrame(rows)
+
+
+OVER = {MAX_POOLED_FLUX: AVERAGED_FLUX, MAX_POOLED_PCEN: MAX_POOLED_FLUX}  # what detectors are compared to
+
+
+def _columns(name: str, ends: Mapping[str, float]) -> dict[str, float]:
+    return {name: ends["estimate"], f"{name}_low": ends["low"], f"{name}_high": ends["high"]}
+
+
+def _recording_of(ships: RealSet, name: str) -> str:
+    """Recording that a piece of `ShipsEarExcerpts` comes from; the recordings of any other set are all alike."""
+    return ShipsEarExcerpts.source(name) if isinstance(ships, ShipsEarExcerpts) else ""
+
+
+def _blocks(names: Iterable[str]) -> dict[str, int]:
+    """Block of each clip: neighbors by the number in its name."""
+
+    def number(name: str) -> tuple[int, str]:
+        found = re.search(r"(\d+)\.", name)
+        return int(found[1]) if found else 0, name
+
+    in_order = sorted(names, key=number)
+    return dict(zip(in_order, blocks(len(in_order), BLOCK).tolist(), strict=True))
+
+
+def _upper_quarter(challenge: RealSet) -> set[str]:
+    """Names of the quarter of the calls that stand out most."""
+    ratios = {clip.name: received_snr(*read(challenge.folder / clip.name)) for clip in challenge.clips}
+    return set(sorted(ratios, key=ratios.__getitem__)[-max(1, len(ratios) // 4) :])
 
 
 def _maxima(dataset: CallsAndNoise, jobs: int) -> "pd.DataFrame":
@@ -238,14 +315,16 @@ EXPERIMENTS = {
     "right-whales-and-ships": Experiment(
         run=right_whales_and_ships,
         sets=("narw", "deepship"),
+        further=("shipsear_excerpts",),
         definition=describe(
-            "up-calls against noise clips and ships, version 2",
+            "up-calls against noise clips and ships, version 3",
             PROTOCOLS,
             BEFORE,
+            BLOCK,
             SEED,
             N_RESAMPLES,
         ),
-        keys=("detector", "s", "bands", "before", "snr"),
+        keys=("ships", "detector", "s", "bands", "before", "snr"),
         tolerances={"n_calls": 0, "threshold": 1e-5, "area": 1e-5, "noise_share": 1e-5, "false_alarms": 0},
     ),
     "right-whale-noise": Experiment(

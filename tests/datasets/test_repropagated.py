@@ -1,6 +1,7 @@
 """Re-propagated calls, on synthetic copies."""
 
 import pickle
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib.datasets import real
 from pcenlib.datasets.catalogue import find
-from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, SimulatedNighthawk
+from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR
 from pcenlib.datasets.repropagated import BAND, band_level, clear_calls, repropagate
-from pcenlib.experiments import nighthawks
 from pcenlib.simulation.acoustics import spreading_loss
 from pcenlib.simulation.scenes import pascals
 from tests import copies
-from tests.sounds import white, write
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +23,8 @@ def home(tmp_path_factory):
     for name in ("birdvox_dcase20k", "night_soundscapes"):
         (home / name).mkdir()
         copies.MAKERS[name](home / name)
-    buzzing_calls(home / "nighthawk")
+    copies.buzzing_calls(home / "nighthawk")
     return home
-
-
-def buzzing_calls(folder, sr=24000):
-    """Two files with a buzz at 1 s that is clear, and one with a steady noise alone."""
-    time = np.arange(round(0.2 * sr)) / sr
-    buzz = (1 + np.cos(2 * np.pi * 220 * time)) * np.sin(2 * np.pi * 3600 * time) * np.hanning(time.size)
-    for number in range(3):
-        x = 0.01 * white(round(2.15 * sr), seed=number)
-        if number < 2:
-            x[sr : sr + time.size] += 0.3 * buzz
-        (folder / "audio").mkdir(parents=True, exist_ok=True)
-        write(folder / "audio" / f"coni_{number:02d}.wav", x, sr)
-    copies.table(folder / "clips.csv", ["file"], [(f"coni_{number:02d}.wav",) for number in range(3)])
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +45,15 @@ def test_only_clear_calls_are_kept_and_cut_out_of_their_background(home):
         assert spectrum[inside].sum() > 0.999 * spectrum.sum()
 
 
+def test_a_longer_fade_lets_more_of_the_background_rise_more_slowly(home):
+    short, long = (clear_calls(find("nighthawk", home), fade=fade)[0].waveform for fade in (0.005, 0.060))
+    assert long.size - short.size == pytest.approx(2 * 0.055 * SR, abs=2)
+    first = round(0.005 * SR)
+    assert np.abs(long[:first]).max() < 0.1 * np.abs(short[:first]).max()
+    with pytest.raises(ValueError, match="fade must be"):
+        clear_calls(find("nighthawk", home), fade=0)
+
+
 def test_band_level_counts_what_is_in_the_band():
     time = np.arange(SR) / SR
     assert band_level(np.sqrt(2) * np.sin(2 * np.pi * 3000 * time), SR) == pytest.approx(0, abs=0.01)
@@ -71,6 +66,21 @@ def test_scenes_have_the_assumed_level_and_none_is_both(repropagated):
     names = [*repropagated.recordings, *repropagated.backgrounds]
     levels = [band_level(FULL_SCALE * repropagated.recording(name).source / pascals(0), SR) for name in names]
     assert_allclose(levels, 20, atol=1)
+
+
+def test_the_last_50_ms_of_a_scene_are_left_out(repropagated):
+    assert repropagated.recording(repropagated.recordings[0]).source.size == pytest.approx(9.95 * SR, abs=1)
+
+
+def test_every_hour_is_heard_behind_calls_and_without(home, tmp_path):
+    folder = tmp_path / "night_soundscapes"
+    for hour in (0, 1, 18):
+        for minute in (0, 15, 30, 45):
+            copies.sound(folder / f"S4A_20190522_{hour:02d}{minute:02d}00.wav", 10, 22000)
+    scenes = [find("night_soundscapes", tmp_path)]
+    dataset = repropagate(find("nighthawk", home), scenes, seed=5, scene_level=20.0)
+    for names in (dataset.recordings, dataset.backgrounds):
+        assert sorted(name[-10:-8] for name in names) == ["00", "00", "01", "01", "18", "18"]
 
 
 def test_the_level_of_a_call_falls_with_distance(repropagated):
@@ -136,27 +146,20 @@ def test_the_text_of_a_data_set_tells_its_sounds_apart_and_is_short(repropagated
     assert len(repr(repropagated)) < 1200
 
 
+def test_the_text_tells_scenes_of_the_same_names_and_sizes_apart(home, tmp_path):
+    shutil.copytree(home / "night_soundscapes", tmp_path / "night_soundscapes")
+    texts = []
+    for _ in range(2):
+        scenes = find("night_soundscapes", tmp_path)
+        texts.append(repropagate(find("nighthawk", home), [scenes], seed=5, scene_level=20.0).sounds)
+        path = scenes.folder / scenes.recordings[0]
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert texts[0] != texts[1]
+
+
 def test_a_data_set_needs_calls_and_scenes(repropagated):
     with pytest.raises(ValueError, match="calls must hold"):
         replace(repropagated, calls=[])
     with pytest.raises(ValueError, match="gain for each set"):
         replace(repropagated, gains=[1.0])
-
-
-def test_figure_2_has_recorded_and_simulated_curves(home, monkeypatch):
-    monkeypatch.setattr(nighthawks, "OFFSETS", (0.0,))
-    few = SimulatedNighthawk(seed=1, n_calls=2, n_birds=1, distances=(30,), n_scenes=1)
-    monkeypatch.setattr(nighthawks, "SIMULATED", few)
-    sets = find("nighthawk", home), find("night_soundscapes", home)
-    whole = repropagate
-    monkeypatch.setattr(
-        nighthawks, "repropagate", lambda *args, **options: whole(*args, **options, distances=(30, 500))
-    )
-    table = nighthawks.repropagated_nighthawks(*sets, jobs=1)
-    assert len(table) == 2 * 3 * (2 + 1)
-    assert set(table["sound"]) == {"recorded", "simulated"}
-    assert (table.query("sound == 'recorded'")["n_groups"] == 2).all()
-    calls = nighthawks.repropagated_calls(*sets)
-    assert list(calls["call"]) == ["audio/coni_00.wav", "audio/coni_01.wav"]
-    assert (calls["30 m"] > calls["500 m"]).all()
-    assert (calls["contrast"] >= 3).all()
