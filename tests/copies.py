@@ -107,6 +107,13 @@ def deepship(folder):
     return names
 
 
+def shipsear_excerpts(folder):
+    names = ["0_1_2.flac", "0_1_10.flac", "2_0_1.flac"]
+    for name in names:
+        sound(folder / name, 5, 16000, format="FLAC")
+    return names
+
+
 def nighthawk(folder):
     names = ["coni_00.wav", "coni_01.wav"]
     for name in names:
@@ -132,6 +139,7 @@ MAKERS = {
         shipsear,
         narw,
         deepship,
+        shipsear_excerpts,
         nighthawk,
         night_soundscapes,
     )

@@ -17,6 +17,7 @@ from pcenlib.datasets.nighthawk_calls import NighthawkCalls
 from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
+from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 
 __all__ = ["DATASETS", "data_home", "find"]
 
@@ -30,6 +31,7 @@ DATASETS: dict[str, type[RealSet]] = {
     "shipsear": ShipsEar,
     "narw": RightWhaleChallenge,
     "deepship": DeepShip,
+    "shipsear_excerpts": ShipsEarExcerpts,
     "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
 }

@@ -40,13 +40,14 @@ class Night:
     background : float
         Level of a steady pink noise, from 20 Hz.
     self_noise : float
-        Level of the white noise of the microphone.
+        Level of the white noise of the microphone: an assumption, that of a signal-to-noise ratio of 76 dB at 94 dB.
     wind, gusts : float
         Level of the wind, and how many gusts come.
     rain, drops, rainy : float
         Level of rain, how many drops fall near by, and in which share of the scenes it rains.
     insects, chirps, singing : float
-        Level of the peak pressure of a near insect's song, how many chirps, and in which share of the scenes it sings.
+        Median level of an insect's song at the height of a pulse, how many chirps, and in which share of the scenes
+        insects sing.
     clicks, click_rate : float
         Level at which half of the clicks start, and how many come.
     click_width : float, optional
@@ -58,6 +59,11 @@ class Night:
     Notes
     -----
     A level of ``-inf`` leaves a noise out.
+
+    Gusts, drops and the insects' level are fitted to wind, rain and crickets of ESC-50, as detection functions see
+    them; those do not depend on the gain. The shares of scenes with rain and with insects are assumptions. *What the
+    result depends on* shows the result for others. Rain at its default level drowns the background, so scenes with
+    rain sound like the recorded ones.
     """
 
     temperature: float = 15.0
@@ -69,13 +75,13 @@ class Night:
     background: float = 25.0
     self_noise: float = 18.0
     wind: float = 30.0
-    gusts: float = 0.3
+    gusts: float = 2.0
     rain: float = 30.0
-    drops: float = 60.0
-    rainy: float = 0.01
-    insects: float = 20.0
+    drops: float = 100.0
+    rainy: float = 0.05
+    insects: float = 17.0
     chirps: float = 2.5
-    singing: float = 0.02
+    singing: float = 0.05
     clicks: float = 28.0
     click_rate: float = 0.07
     click_width: float | None = 1.0
@@ -105,7 +111,7 @@ class Night:
             "self_noise": noises.noise,
             "wind": functools.partial(noises.wind, rate=self.gusts),
             "rain": functools.partial(noises.rain, rate=self.drops),
-            "insects": functools.partial(noises.insects, rate=self.chirps, carrier=rng.uniform(4200, 5600)),
+            "insects": functools.partial(noises.insects, rate=self.chirps),
             "clicks": functools.partial(noises.clicks, rate=self.click_rate, fmin=1000.0, octaves=self.click_width),
         }
         total = np.zeros(n_samples)

