@@ -208,7 +208,7 @@ def _resonance(white: Waveform, sr: int, *, octaves: float, centre: float) -> Wa
 
 
 def rain(
-    n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 100.0, level: float = 1.0, spread: float = 6.0
+    n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 100.0, level: float = 0.0, spread: float = 6.0
 ) -> Waveform:
     """Rain: single drops near the microphone above the hiss of all the others.
 
@@ -247,7 +247,7 @@ def insects(
     octaves: float = 0.4,
     spread: float = 14.0,
 ) -> Waveform:
-    """Crickets and their kin: chirps of a few pulses each, in a narrow band of every singer's own.
+    """Crickets and their kin: chirps of a few pulses each, or trills, in a narrow band of every singer's own.
 
     Carriers from 3 to 8 kHz, 25 to 60 pulses a second and 2 to 8 pulses a chirp are those of crickets
     (Bennet-Clark, 1989). The number of singers, their bands and levels are fitted to the crickets of ESC-50.

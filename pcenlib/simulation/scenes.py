@@ -75,11 +75,11 @@ class Night:
     background: float = 25.0
     self_noise: float = 18.0
     wind: float = 30.0
-    gusts: float = 2.0
+    gusts: float = 2.5
     rain: float = 30.0
     drops: float = 100.0
     rainy: float = 0.05
-    insects: float = 17.0
+    insects: float = 16.0
     chirps: float = 2.5
     singing: float = 0.05
     clicks: float = 28.0
