@@ -93,7 +93,7 @@ class SimulatedNighthawk(Seeded):
         return pascals(level) * np.sqrt(2) * waveform, float(rng.uniform(0.15, 0.3))
 
     def clip(self, clip: Clip) -> Sound:
-        """Sound of a clip: the call as it arrives, a little louder or softer at each sensor, in noise of the sensor's own."""
+        """Sound of a clip: the call as it arrives at that sensor, in noise that each sensor hears for itself."""
         which = (clip.key, round(1000 * clip.distance))
         call, onset = self.call(clip)
         call = self.night.arriving(call, SR, clip.distance, self._rng(SCATTERERS, *which))

@@ -37,8 +37,8 @@ class Nighthawk:
         Time in which the call grows to its full level, and falls from it, in seconds.
     level : float
         Sound pressure level of the call's loudest moment at one meter, in dB re 20 µPa. Nobody measured it for these
-        birds. 91 dB is the median of eleven songbirds, heard by recorders nearer than 15 m; species differ, from 84 to
-        98 dB (`experiments.levels`).
+        birds. 91 dB is the median of free-living songbirds heard by recorders nearer than 15 m; species differ, from
+        84 to 98 dB (`experiments.levels`).
     """
 
     pulse_rate: float = 219.0
