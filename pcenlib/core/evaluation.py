@@ -211,8 +211,8 @@ def poisson_interval(
 
     .. math:: P(N \ge n \mid \mu_{\mathrm{low}}) = P(N \le n \mid \mu_{\mathrm{high}}) = (1 - \mathrm{confidence})/2
 
-    Events must be independent. Peaks nearly are. Frames above a threshold come in runs, so an interval from a count of
-    frames is too narrow.
+    Events must be independent, at one rate. False alarms seldom are: frames come in runs, and peaks in showers of rain
+    or passages of a ship. The interval is too narrow then; `pcenlib.experiments.intervals` resamples clusters instead.
 
     Parameters
     ----------

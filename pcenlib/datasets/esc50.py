@@ -40,7 +40,7 @@ class Esc50(RealSet):
         citation="Piczak (2015). ESC: dataset for environmental sound classification. ACM Multimedia.",
         licence="Creative Commons Attribution-NonCommercial 3.0; the subset ESC-10, Attribution 3.0",
         obtain="public: https://github.com/karolpiczak/ESC-50 (0.6 GB)",
-        layout="audio/<fold>-<clip>-<take>-<target>.wav, meta/esc50.csv (filename, target, category, ...)",
+        layout="audio/<fold>-<source>-<take>-<target>.wav, meta/esc50.csv (filename, target, category, ...)",
         unit="clips",
         n_files=2000,
         sr=44100,
@@ -84,6 +84,11 @@ class Esc50(RealSet):
     def category(name: str) -> str:
         """Category of a clip of outdoor noise."""
         return OUTDOOR[_number(name)]
+
+    @staticmethod
+    def source(name: str) -> str:
+        """Number of the recording that a clip was cut from, `src_file` in the set's table: clips can share one."""
+        return name.split("-")[1]
 
 
 def _number(name: str) -> int:

@@ -1,7 +1,7 @@
 """Recorded nighthawks sent to distances at which nobody recorded them, in recorded nights.
 
 A recorded call is cut out, limited to the band in which it stands out from its own background, and set to the level
-that calls have at one meter in `SimulatedNighthawk`. The air and the leaves of a `Night` do the rest. The recorded
+that calls have at one meter in `SimulatedNighthawk`. The air and the forest of a `Night` do the rest. The recorded
 background left within the call travels with it. The level of the recorded nights is unknown, so all scenes of a set get
 one gain that gives the median scene an assumed level in the band of the calls. Every other scene is heard behind calls;
 the rest are the recordings without a call, so no scene is both.
@@ -126,7 +126,7 @@ class RepropagatedNighthawk(Seeded):
     source_level: float = SimulatedNighthawk.source_level
     night: Night = field(default_factory=Night)
     sounds: str = field(init=False, default="")
-    """Hash of the waveforms of the calls, and of the names and sizes of the scenes."""
+    """Hash of the waveforms of the calls, and of the files of the scenes."""
 
     clip_duration = SimulatedNighthawk.clip_duration
 
@@ -140,8 +140,8 @@ class RepropagatedNighthawk(Seeded):
         digest = hashlib.sha256()
         for call in self.calls:
             digest.update(f"{call.name} {call.waveform.size}\n".encode() + call.waveform.tobytes())
-        for scenes, names in zip(self.scenes, self._names, strict=True):
-            digest.update("".join(f"{name} {(scenes.folder / name).stat().st_size}\n" for name in names).encode())
+        for scenes in self.scenes:
+            digest.update(scenes.sha256.encode())
         object.__setattr__(self, "sounds", digest.hexdigest()[:16])
 
     @property

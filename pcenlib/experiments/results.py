@@ -1,10 +1,9 @@
 """Results on real sound: stored for readers without the recordings, computed again for those with them.
 
-The provenance of a result has, for each data set, the number of its files and a hash of their names and sizes. Where
+The provenance of a result has, for each data set, the number of its files and a hash of their names and content. Where
 the files are the same, a result computed again must be the same too.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -74,7 +73,7 @@ class Result:
 
 def _lines(sets: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
-        f"  {DATASETS[name].about.title}: {about['n_files']} {DATASETS[name].about.unit}, list {about['sha256'][:12]}"
+        f"  {DATASETS[name].about.title}: {about['n_files']} {DATASETS[name].about.unit}, hash {about['sha256'][:12]}"
         for name, about in sets.items()
     ]
 
@@ -130,10 +129,8 @@ def compute(name: str, home: str | PathLike[str] | None = None) -> Stored | None
 
 
 def _files(dataset: RealSet) -> dict[str, Any]:
-    """Number of files of a data set that can be used, and a hash of their names and sizes."""
-    present = sorted(dataset.report.present)
-    listed = "".join(f"{name} {(dataset.folder / name).stat().st_size}\n" for name in present)
-    return {"n_files": len(present), "sha256": hashlib.sha256(listed.encode()).hexdigest()}
+    """Number of files of a data set that can be used, and a hash of them."""
+    return {"n_files": len(dataset.report.present), "sha256": dataset.sha256}
 
 
 def store(name: str, home: str | PathLike[str] | None = None, *, folder: Path = FOLDER) -> Path:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import as_real_floats, check_range
-from pcenlib.core.evaluation import Counts, format_mtbfa, poisson_interval, threshold_at_recall
+from pcenlib.core.evaluation import Counts, format_mtbfa, threshold_at_recall
 from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_PCEN
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def thresholds_by_detector(thresholds: "pd.DataFrame") -> dict[str, list[float]]
     return {str(detector): values.tolist() for detector, values in by_detector}
 
 
-def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confidence: float = 0.95) -> "pd.DataFrame":
+def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float) -> "pd.DataFrame":
     """Mean time between false alarms at every threshold: the result of both stages, as a table.
 
     Parameters
@@ -127,16 +127,16 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
         False alarms of all recordings, counted at ``thresholds_by_detector(thresholds)``.
     hop : float
         Time between two frames, in seconds.
-    confidence : float
-        Of the interval from `mtbfa_low` to `mtbfa_high`, as for `poisson_interval`.
 
     Returns
     -------
     DataFrame
-        The rows of `thresholds` with `false_alarms`, `duration` of the recordings, `mtbfa`, `mtbfa_low` and
-        `mtbfa_high`, in seconds. Without a false alarm, `mtbfa` and `mtbfa_high` are ``inf``; `readable` says then
-        "more than the duration".
+        The rows of `thresholds` with `false_alarms`, `duration` of the recordings and `mtbfa`, in seconds. Without a
+        false alarm, `mtbfa` is ``inf``; `readable` says then "more than the duration".
 
+    Notes
+    -----
+    There is no interval, because the counts do not say which alarms came together: see `bootstrap_alarms`.
     """
     check_columns("thresholds", thresholds, [*KEYS, "threshold"])
     check_range("hop", hop, 0, open_low=True)
@@ -146,10 +146,8 @@ def mtbfa_table(thresholds: "pd.DataFrame", counts: Counts, *, hop: float, confi
         raise ValueError(f"counts must be of the table's thresholds, {sizes}, got {counts.sizes}")
     alarms = by_detector.transform(lambda rows: np.array(counts.alarms[str(rows.name)])).to_numpy(dtype=np.int64)
     duration = counts.n_frames * hop
-    fewest, most = poisson_interval(alarms, confidence=confidence)
     with np.errstate(divide="ignore"):
-        times = {"mtbfa": duration / alarms, "mtbfa_low": duration / most, "mtbfa_high": duration / fewest}
-    return thresholds[[*KEYS, "threshold"]].assign(false_alarms=alarms, duration=duration, **times)
+        return thresholds[[*KEYS, "threshold"]].assign(false_alarms=alarms, duration=duration, mtbfa=duration / alarms)
 
 
 def over_groups(table: "pd.DataFrame", *, by: Sequence[str] = ()) -> "pd.DataFrame":

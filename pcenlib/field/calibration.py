@@ -29,7 +29,11 @@ THRESHOLDS = np.arange(140, 6000) * 0.005
 
 
 class Calibration(NamedTuple):
-    """A threshold, and how often quiet recordings exceed it: alarms per hour from `low` to `high` (95 % interval)."""
+    """A threshold, and how often quiet recordings exceed it.
+
+    From `low` to `high` alarms per hour is the 95 % interval for alarms that come independently. If they come in
+    clusters, such as showers of rain, the truth can be farther away.
+    """
 
     threshold: float
     alarms: int
@@ -40,7 +44,7 @@ class Calibration(NamedTuple):
     def __str__(self) -> str:
         return (
             f"threshold {self.threshold:.3f}: {self.alarms} alarms in {self.hours:.2f} quiet hours, "
-            f"{self.alarms / self.hours:.2f} per hour (95 %: {self.low:.2f} to {self.high:.2f})"
+            f"{self.alarms / self.hours:.2f} per hour (95 % if independent: {self.low:.2f} to {self.high:.2f})"
         )
 
 

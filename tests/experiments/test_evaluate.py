@@ -49,7 +49,7 @@ from pcenlib.experiments.protocols import (
 )
 from pcenlib.experiments.tables import medians_in_words
 
-COLUMNS = ["distance", "group", "detector", "threshold", "false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"]
+COLUMNS = ["distance", "group", "detector", "threshold", "false_alarms", "duration", "mtbfa"]
 
 # A protocol that differs from the default in each field, at the sample rate of whales.
 PLAIN = Protocol(setting=RIGHT_WHALE)

@@ -64,6 +64,18 @@ def test_with_other_files_both_results_are_shown(tmp_path):
     assert "computed again, from these files:\n  ShipsEar: 3 recordings" in str(shown)
 
 
+@pytest.mark.usefixtures("experiment")
+def test_files_of_the_same_names_and_sizes_with_other_samples_are_others(tmp_path):
+    home = home_of(tmp_path / "home", "shipsear")
+    store("toy", home, folder=tmp_path)
+    path = min((home / "shipsear").iterdir())
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert not result("toy", home, folder=tmp_path).same_files
+    path.write_bytes(content)
+    assert result("toy", home, folder=tmp_path).same_files
+
+
 def test_a_result_of_another_definition_is_refused(tmp_path, experiment, monkeypatch):
     store("toy", home_of(tmp_path / "home", "shipsear"), folder=tmp_path)
     monkeypatch.setitem(EXPERIMENTS, "toy", replace(experiment, definition="counting twice"))

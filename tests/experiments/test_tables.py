@@ -64,16 +64,12 @@ def test_mtbfa_table_by_hand(order):
     blocks = [{"flux": [3, 3, 5, 5], "pcen": [0, 21, 0, 21]}]
     counts = count_exceedances(blocks, thresholds_by_detector(thresholds))
     table = mtbfa_table(thresholds, counts, hop=0.5)
-    assert list(table.columns) == [
-        *("distance", "group", "detector", "threshold"),
-        *("false_alarms", "duration", "mtbfa", "mtbfa_low", "mtbfa_high"),
-    ]
+    keys = ["distance", "group", "detector"]
+    assert list(table.columns) == [*keys, "threshold", "false_alarms", "duration", "mtbfa"]
     table = table[::order]
     assert table["false_alarms"].tolist() == [4, 2, 2, 0]
     assert table["duration"].tolist() == [2.0] * 4
     assert table["mtbfa"].tolist() == [0.5, 1, 1, math.inf]
-    assert table["mtbfa_low"].tolist() == pytest.approx([2 / 10.242, 2 / 7.225, 2 / 7.225, 2 / 3.689], rel=1e-3)
-    assert table["mtbfa_high"].tolist() == pytest.approx([2 / 1.090, 2 / 0.2422, 2 / 0.2422, math.inf], rel=1e-3)
 
 
 def test_duration_is_that_of_all_frames():
@@ -159,7 +155,6 @@ def test_a_censored_time_is_never_shown_as_a_number():
     shown = readable(table)
     assert shown["mtbfa"].tolist() == ["> 2.0 min", "2.0 min", "> 2.0 min", "> 2.0 min"] * 2
     assert shown["duration"].tolist() == ["2.0 min"] * 8
-    assert shown["mtbfa_low"][0] == "33 s"
     assert "inf" not in shown.to_string()
     assert "inf" not in readable(over_groups(table)).to_string()
 

@@ -104,10 +104,11 @@ def test_colours_of_the_background():
     [
         ("temperature", -100),
         ("humidity", 0),
-        *((name, value) for name in ("foliage", "rainy", "singing") for value in (-0.1, 1.1, np.nan)),
+        *((name, value) for name in ("rainy", "singing") for value in (-0.1, 1.1, np.nan)),
         *((name, value) for name in ("decay_time", "gusts", "chirps") for value in (0, -1)),
-        *((name, value) for name in ("drops", "click_rate", "spread") for value in (-1, np.nan)),
+        *((name, value) for name in ("drops", "click_rate", "spread", "scatter") for value in (-1, np.nan)),
         ("reverberation", 0),
+        ("excess", np.nan),
         *((name, value) for name in NOISES for value in (np.nan, np.inf)),
     ],
 )
