@@ -145,7 +145,9 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
         of_protocol = DETECTORS if protocol.setting.s == RIGHT_WHALE.s else (MAX_POOLED_PCEN,)  # flux knows no s
         wide = table.pivot(index=["clip", "group", "distance"], columns="detector", values="value").reset_index()
         calls, noise = wide[wide["group"] == "call"], wide[wide["group"] == "noise"]
-        noise_draws = cluster_draws([blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED))
+        noise_draws = cluster_draws(
+            [blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED), N_RESAMPLES
+        )
         chosen = {ALL: calls}
         if before == "reflection":
             chosen[QUARTER] = calls[calls["clip"].isin(upper)]
@@ -169,6 +171,7 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
                     count=protocol.count,
                     hop=protocol.setting.hop,
                     rng=np.random.default_rng(SEED),
+                    n=N_RESAMPLES,
                 )
                 for detector in of_protocol:
                     shares = [

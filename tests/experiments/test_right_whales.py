@@ -19,7 +19,10 @@ def whales(tmp_path_factory):
     for piece in ("0_1_0", "0_1_1", "2_0_0"):
         copies.sound(home / "shipsear_excerpts" / f"{piece}.flac", 5, 16000)
     ships = find("deepship", home), find("shipsear_excerpts", home)
-    return home, right_whales.right_whales_and_ships(find("narw", home), *ships, jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(right_whales, "N_RESAMPLES", 20)
+        patch.setattr(right_whales, "N_AREAS", 5)
+        return home, right_whales.right_whales_and_ships(find("narw", home), *ships, jobs=1)
 
 
 def test_protocols_have_both_values_of_s_and_both_bands():
