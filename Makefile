@@ -46,6 +46,10 @@ bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 real-results: $(ENVIRONMENT)  ## run the experiments on the real recordings in PCENLIB_DATA and store their tables
 	$(BIN)/python -m pcenlib.experiments
 
+.PHONY: seeds
+seeds: $(ENVIRONMENT)  ## run both simulated experiments with forty seeds and store their tables; goes on if interrupted
+	$(BIN)/python -m pcenlib.experiments.seeds
+
 .PHONY: serve
 serve: book  ## show the book at http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -8,12 +8,12 @@ import json
 import platform
 import shutil
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import ledger
 import reference
 import yaml  # type: ignore[import-untyped]
 
@@ -57,7 +57,7 @@ if "google.colab" in sys.modules and importlib.util.find_spec("pcenlib") is None
 
 
 def main(executed: Path, target: Path) -> None:
-    """Stage the book; SystemExit where a claim's verdict is not the one agreed on."""
+    """Stage the book; SystemExit where the outcome of a claim is not the one agreed on."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for page in [*ROOT.glob("*.md"), ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "references.bib"]:
@@ -68,16 +68,17 @@ def main(executed: Path, target: Path) -> None:
     paths = [executed / source.name for source in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
     rows = claims.collect(paths)
-    (executed.parent / "claims.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
+    as_json = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
+    (executed.parent / "claims.json").write_text(as_json, encoding="utf-8")
     if problems := claims.disagreements(rows):
-        sys.exit("Verdicts that changed; review them, then change pcenlib/book/claims.toml:\n" + "\n".join(problems))
+        sys.exit("Outcomes that changed; review them, then change pcenlib/book/claims.toml:\n" + "\n".join(problems))
     titles = {stem: title(notebook) for stem, notebook in notebooks.items()}
     seconds = {stem: notebook["metadata"]["papermill"]["duration"] for stem, notebook in notebooks.items()}
-    (target / "claims.md").write_text(ledger_page(rows, titles), encoding="utf-8")
     (target / "status.md").write_text(status_page(titles, seconds), encoding="utf-8")
     reference.write(ROOT, target)
     for folder in ("notebooks", "_generated"):
         (target / folder).mkdir()
+    ledger.write(rows, titles, target)
     repository = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     for stem, notebook in notebooks.items():
         export_outputs(notebook, target / "_generated")
@@ -130,33 +131,6 @@ def export_outputs(notebook: Notebook, folder: Path) -> None:
                 (folder / f"{name}.png").write_bytes(base64.b64decode(data["image/png"]))
             elif "text/html" in data:
                 (folder / f"{name}.html").write_text("".join(data["text/html"]), encoding="utf-8")
-
-
-def ledger_page(rows: Iterable[Mapping[str, str]], titles: Mapping[str, str]) -> str:
-    """The ledger of claims as a page: a summary, and a row for each claim."""
-    rows = list(rows)
-    counts = Counter(row["verdict"] for row in rows)
-    summary = ", ".join(f"**{counts[verdict]}** {verdict}" for verdict in (*claims.VERDICTS, claims.UNTESTED))
-    lines = [
-        *("# Claims ledger", ""),
-        "Every claim of the paper, in its order, as the notebooks of this book measured it when the book was built.",
-        "A verdict that changes stops the build until somebody has reviewed it. The same table as data:",
-        "`_build/claims.json`.",
-        *("", f"{len(rows)} claims: {summary}.", ""),
-        *("::::{list-table}", ":header-rows: 1", ":widths: 30 20 35 15", ":class: ledger", ""),
-        *("* - Claim", "  - How tested", "  - Measured", "  - Verdict"),
-    ]
-    for row in rows:
-        badge = f'<span class="verdict {claims.verdict_class(row["verdict"])}">{row["verdict"]}</span>'
-        place = f"notebooks/{row['chapter']}.html#claim-{row['id']}"
-        chapter = f'<br><a href="{place}">{titles[row["chapter"]]}</a>' if row["chapter"] else ""
-        lines += [
-            f'* - <span id="{row["id"]}"></span>**{row["where"]}.** {row["claim"]}<br>`{row["id"]}`',
-            f"  - {row['test']}",
-            f"  - {row['measured'] or '—'}",
-            f"  - {badge}{chapter}",
-        ]
-    return "\n".join([*lines, "::::", ""])
 
 
 def status_page(titles: Mapping[str, str], seconds: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""How the book is made: a failing cell stops it, a changed verdict stops it, and no trace of the machine is left."""
+"""How the book is made: a failing cell stops it, a changed outcome stops it, and no trace of the machine is left."""
 
 import base64
 import importlib.util
@@ -138,14 +138,7 @@ def test_marked_outputs_are_exported_for_the_landing_page(tmp_path):
     assert (tmp_path / "name.html").read_text() == "<b></b>"
 
 
-def test_the_ledger_page_shows_untested_claims_as_such():
-    rows = stage.claims.collect([])
-    page = stage.ledger_page(rows, {})
-    assert page.count(stage.claims.UNTESTED) == len(rows) + 1  # a badge each, and the summary
-    assert all(row["claim"] in page for row in rows)
-
-
-def test_a_verdict_that_nobody_agreed_on_stops_the_build(tmp_path, monkeypatch):
+def test_an_outcome_that_nobody_agreed_on_stops_the_build(tmp_path, monkeypatch):
     monkeypatch.setattr(stage.claims, "disagreements", lambda rows: [f"{rows[0]['id']}: changed"])
     monkeypatch.setattr(stage.claims, "collect", lambda _: [{"id": "flux-gain"}])
     executed = tmp_path / "executed"

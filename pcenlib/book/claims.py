@@ -12,9 +12,11 @@ better against it is not testable here.
 
 import functools
 import html
+import itertools
 import json
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -22,20 +24,23 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "COLUMNS",
     "EVIDENCE",
     "OUTCOMES",
     "UNTESTED",
     "Claim",
     "Evidence",
     "Finding",
+    "agreed",
+    "by_claim",
     "collect",
     "disagreements",
     "judge",
     "ledger",
     "outcome_of",
     "record",
+    "summary",
 ]
-
 
 EVIDENCE = (
     "exact or arithmetic",
@@ -57,7 +62,10 @@ OUTCOMES = (
     "not testable here",
 )
 UNTESTED = "not yet tested"
-_, NAMED, _, _, SIMULATED, _ = EVIDENCE
+COLUMNS = ("id", "where", "claim", "evidence", "outcome", "paper", "estimate", "low", "high", "n", "rule", "chapter")
+"""What every row of `collect` says first; `name` and `measured` follow."""
+
+EXACT, NAMED, OTHER, REPROPAGATED, SIMULATED, TEXT = EVIDENCE
 MIMETYPE = "application/vnd.pcenlib.finding+json"
 
 
@@ -111,7 +119,7 @@ class Finding:
         fields = ("name", "outcome", "measured", "estimate", "low", "high", "n")
         data = {"id": self.claim.id, **{name: getattr(self, name) for name in fields}}
         # JSON has no number for what has no end.
-        data = {key: "inf" if value == math.inf else value for key, value in data.items()}
+        data = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in data.items()}
         return {MIMETYPE: data, "text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def _repr_html_(self) -> str:
@@ -178,6 +186,7 @@ def _evidence(row: Mapping[str, Any]) -> Evidence:
         return Evidence(rule=row["rule"], **fields)
     low, high = row["agreement"]
     ends = f"at least {digits(low)}" if math.isinf(high) else f"from {digits(low)} to {digits(high)}"
+    ends = f"at most {digits(high)}" if low == 0 else ends
     rule = (
         f"Estimated: {row['estimand']} From: {row['n']} Interval: {row['interval']} "
         f"Agreement: the whole interval is {ends}. Power: {row['power']}"
@@ -260,6 +269,9 @@ def record(
     if outcome not in OUTCOMES:
         raise ValueError(f"outcome must be one of {', '.join(OUTCOMES)}, got {outcome!r}")
     numbers = {"estimate": estimate, "low": low, "high": high}
+    for key, value in numbers.items():
+        if value is not None and math.isnan(value):
+            raise ValueError(f"{key} must be a number, got {value}")
     plain = {key: None if value is None else float(value) for key, value in numbers.items()}
     return Finding(claim=claim, name=name, outcome=outcome, measured=measured, n=n, **plain)
 
@@ -277,8 +289,8 @@ def collect(notebooks: Iterable[Path]) -> list[dict[str, Any]]:
     list of dict
         One for each row of evidence, claims in the order of the ledger and the strongest evidence first: `id`, `where`,
         `claim`, `evidence`, `outcome`, `paper`, `estimate`, `low`, `high`, `n`, `rule`, `chapter` (the stem of the
-        notebook's file name), `name` and `measured`. What has no end is the text "inf". A claim without evidence has
-        one row.
+        notebook's file name), `name` and `measured`. What has no end is the text "inf", and what is not known is None
+        or empty. A claim without evidence has one row.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for path in notebooks:
@@ -288,17 +300,34 @@ def collect(notebooks: Iterable[Path]) -> list[dict[str, Any]]:
                 places = f"in {found[key]['chapter']} and in {path.stem}"
                 raise ValueError(f"evidence {data['name']} on claim {data['id']} is recorded twice: {places}")
             found[key] = {**data, "chapter": path.stem}
-    nothing = dict.fromkeys(("estimate", "low", "high")) | dict.fromkeys(("n", "chapter", "measured"), "")
+    return [row | found.get((row["id"], row["name"]), {}) for row in _rows(agreed=False)]
+
+
+def agreed() -> list[dict[str, Any]]:
+    """The rows of `collect` with the outcomes that reviewers agreed on, and nothing measured.
+
+    A built book measures these outcomes, because the build fails where it does not.
+    """
+    return _rows(agreed=True)
+
+
+def _rows(*, agreed: bool) -> list[dict[str, Any]]:
+    """A row for each piece of evidence, the strongest on a claim first, before anything is measured."""
+    none = Evidence(evidence="", rule="")
     rows = []
-    for id, claim in ledger().items():
-        about = {"id": id, "where": claim.where, "claim": claim.claim, "paper": claim.paper}
-        for name, row in sorted(claim.evidence.items(), key=lambda item: EVIDENCE.index(item[1].evidence)):
-            empty = {"name": name, "outcome": UNTESTED, **nothing}
-            said = {"evidence": row.evidence, "rule": row.rule}
-            rows.append(about | said | found.get((id, name), empty))
-        if not claim.evidence:
-            rows.append(about | {"evidence": "", "rule": "", "name": "", "outcome": UNTESTED, **nothing})
+    for claim in ledger().values():
+        strongest_first = sorted(claim.evidence.items(), key=lambda item: EVIDENCE.index(item[1].evidence))
+        for name, evidence in strongest_first or [("", none)]:
+            row = dict.fromkeys((*COLUMNS, "name", "measured"), "") | dict.fromkeys(("estimate", "low", "high"))
+            row |= {"id": claim.id, "where": claim.where, "claim": claim.claim, "paper": claim.paper, "name": name}
+            row |= {"evidence": evidence.evidence, "rule": evidence.rule}
+            rows.append(row | {"outcome": evidence.outcome if agreed else UNTESTED})
     return rows
+
+
+def by_claim(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Rows of `collect` by the claim they are on."""
+    return {id: list(group) for id, group in itertools.groupby(rows, key=lambda row: str(row["id"]))}
 
 
 def outcome_of(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -306,6 +335,38 @@ def outcome_of(rows: Sequence[Mapping[str, Any]]) -> str:
     strongest = rows[0]
     refuted_by_simulation = strongest["evidence"] == SIMULATED and strongest["outcome"] == "not supported"
     return "not testable here" if refuted_by_simulation else str(strongest["outcome"])
+
+
+def summary(rows: Iterable[Mapping[str, Any]]) -> str:
+    """What rests on proof, what on recordings, and what on simulation, in three sentences.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        From `collect` or `agreed`.
+
+    Returns
+    -------
+    str
+        Markdown, with claims counted by their strongest evidence and by `outcome_of`.
+    """
+    claims = by_claim(rows).values()
+
+    def counted(*kinds: str) -> tuple[int, str]:
+        outcomes = Counter(outcome_of(claim) for claim in claims if claim[0]["evidence"] in kinds)
+        parts = [f"{outcomes[outcome]} {outcome}" for outcome in (*OUTCOMES, UNTESTED) if outcomes[outcome]]
+        return outcomes.total(), ", ".join(parts) or "none"
+
+    proved, truths = counted(EXACT, TEXT)
+    recorded, heard = counted(NAMED, OTHER, REPROPAGATED)
+    simulated, modeled = counted(SIMULATED)
+    without, _ = counted("")
+    return (
+        f"Of {len(claims)} claims, {without} have no evidence yet, and **{proved} rest on proof, arithmetic, or the "
+        f"paper's own words**: {truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
+        f"**{simulated} rest on simulation alone**: {modeled}; a simulation that disagrees refutes nothing, so such a "
+        "claim counts as not testable here."
+    )
 
 
 def disagreements(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -18,9 +18,9 @@ class BirdVox(RealSet):
 
     about = About(
         title="BirdVox-DCASE-20k",
-        key="lostanlen2018",
-        citation="Lostanlen, Salamon, Farnsworth, Kelling and Bello (2018). BirdVox-full-night: a dataset and "
-        "benchmark for avian flight call detection. ICASSP. doi:10.5281/zenodo.1208080",
+        key="lostanlen2018dcase20k",
+        citation="Lostanlen, Salamon, Farnsworth, Kelling and Bello (2018). BirdVox-DCASE-20k: a dataset for bird "
+        "audio detection in 10-second clips. doi:10.5281/zenodo.1208080",
         licence="Creative Commons Attribution 4.0 by its own text; soundata states Attribution-NonCommercial 4.0",
         obtain="public: https://zenodo.org/records/1208080 (sounds, 15.4 GB) and "
         "https://ndownloader.figshare.com/files/10853300 (labels, to be saved as labels.csv). No checksum of the "

@@ -12,14 +12,15 @@ from pcenlib.datasets.ccb18 import Ccb18
 from pcenlib.datasets.coni_knight import ConiKnight
 from pcenlib.datasets.deepship import DeepShip
 from pcenlib.datasets.esc50 import Esc50
+from pcenlib.datasets.level_tables import LevelTable, LocalizedSongs, NighthawkLevels
 from pcenlib.datasets.night_soundscapes import NightSoundscapes
 from pcenlib.datasets.nighthawk_calls import NighthawkCalls
-from pcenlib.datasets.real import RealSet
+from pcenlib.datasets.real import About, RealSet
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 
-__all__ = ["DATASETS", "data_home", "find"]
+__all__ = ["DATASETS", "TABLES", "about", "data_home", "find"]
 
 VARIABLE = "PCENLIB_DATA"
 
@@ -36,6 +37,17 @@ DATASETS: dict[str, type[RealSet]] = {
     "night_soundscapes": NightSoundscapes,
 }
 """The paper's sets, then public stand-ins."""
+
+TABLES: dict[str, tuple[type[LevelTable], str]] = {
+    "localized_songs": (LocalizedSongs, "localized_songs"),
+    "nighthawk_levels": (NighthawkLevels, "nighthawk"),
+}
+"""Sets that are a table without sound, each with its folder in the data home."""
+
+
+def about(name: str) -> About:
+    """What is known about a data set, a key of `DATASETS` or `TABLES`."""
+    return TABLES[name][0].about if name in TABLES else DATASETS[name].about
 
 
 def data_home(home: str | os.PathLike[str] | None = None) -> Path | None:
@@ -61,7 +73,7 @@ def find(name: str, home: str | os.PathLike[str] | None = None) -> RealSet | Non
     Parameters
     ----------
     name : str
-        Name of the set, a key of `DATASETS`.
+        Name of the set, a key of `DATASETS` or `TABLES`.
     home : path, optional
         As for `data_home`.
 
@@ -70,7 +82,10 @@ def find(name: str, home: str | os.PathLike[str] | None = None) -> RealSet | Non
     RealSet or None
         The set, complete or not: its `report` says. None if there is no data home, or no such folder in it.
     """
-    if name not in DATASETS:
-        raise ValueError(f"name must be one of {', '.join(DATASETS)}, got {name!r}")
+    if name not in DATASETS and name not in TABLES:
+        raise ValueError(f"name must be one of {', '.join([*DATASETS, *TABLES])}, got {name!r}")
     folder = data_home(home)
+    if name in TABLES:
+        table, place = TABLES[name]
+        return table(folder / place) if folder and (folder / place / table.file).is_file() else None
     return DATASETS[name](folder / name) if folder and (folder / name).is_dir() else None

@@ -44,7 +44,8 @@ class SimulatedNighthawk(Seeded):
     n_scenes : int
         Number of scenes without a call. A smaller set holds the first scenes of a larger one.
     source_level : float
-        Mean sound pressure level of the loudest moment of a call at one meter, in dB re 20 µPa.
+        Mean sound pressure level of the loudest moment of a call at one meter, in dB re 20 µPa; see
+        `callers.Nighthawk`.
     night : Night
         Weather and noises, of calls and scenes alike.
     """
@@ -53,7 +54,7 @@ class SimulatedNighthawk(Seeded):
     n_birds: int = 5
     distances: Sequence[float] = (30, 60, 100, 150, 200, 250, 300, 350, 400, 450, 500)
     n_scenes: int = 600
-    source_level: float = 90.0
+    source_level: float = callers.Nighthawk.level
     night: Night = field(default_factory=Night)
 
     clip_duration = 0.7
@@ -92,7 +93,7 @@ class SimulatedNighthawk(Seeded):
         return pascals(level) * np.sqrt(2) * waveform, float(rng.uniform(0.15, 0.3))
 
     def clip(self, clip: Clip) -> Sound:
-        """Sound of a clip: the call as it arrives, in noise that each sensor hears for itself."""
+        """Sound of a clip: the call as it arrives at that sensor, in noise that each sensor hears for itself."""
         which = (clip.key, round(1000 * clip.distance))
         call, onset = self.call(clip)
         call = self.night.arriving(call, SR, clip.distance, self._rng(SCATTERERS, *which))

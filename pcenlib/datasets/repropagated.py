@@ -1,7 +1,7 @@
 """Recorded nighthawks sent to distances at which nobody recorded them, in recorded nights.
 
 A recorded call is cut out, limited to the band in which it stands out from its own background, and set to the level
-that calls have at one meter in `SimulatedNighthawk`. The air and the leaves of a `Night` do the rest. The recorded
+that calls have at one meter in `SimulatedNighthawk`. The air and the forest of a `Night` do the rest. The recorded
 background left within the call travels with it. The level of the recorded nights is unknown, so all scenes of a set get
 one gain that gives the median scene an assumed level in the band of the calls. Every other scene is heard behind calls;
 the rest are the recordings without a call, so no scene is both, and of scenes a quarter of an hour apart every hour has

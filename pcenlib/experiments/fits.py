@@ -4,6 +4,7 @@ Of a set with many files, `MOST` are measured, evenly spaced: enough to see the 
 """
 
 from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -13,12 +14,18 @@ from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
 from pcenlib.core.recordings import info, waveform
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
 from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN
+from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 from pcenlib.experiments.evaluate import Workers, recording_functions
 from pcenlib.experiments.intervals import resamples
-from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, measure_novelty
+from pcenlib.experiments.novelty_measurements import (
+    NoveltyMeasurements,
+    TailMeasurements,
+    measure_novelty,
+    measure_tails,
+)
 from pcenlib.experiments.protocols import RIGHT_WHALE_BELOW_900
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.simulation.measurements import (
@@ -30,6 +37,7 @@ from pcenlib.simulation.measurements import (
     measure_ship,
     measure_sweep,
 )
+from pcenlib.simulation.scenes import Night
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,11 +45,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CALLS",
     "EXPERIMENTS",
+    "KINDS",
     "LEVELS",
     "MODULATIONS",
     "MOST",
     "SWEEPS",
     "TAILS",
+    "THRESHOLDS",
     "alarms_in_ships",
     "alarms_per_minute",
 ]
@@ -54,6 +64,7 @@ MOST = 200
 
 AROUND_CALL = (0.7, 1.5)  # what is measured of a clip whose call is near its first second, in seconds
 SHORTEST = 4.0  # passages that `measure_ship` takes, in seconds
+SHORTEST_KIND = 1.5  # clips of outdoor sound, in seconds
 
 CALLS: dict[str, Any] = {"band": (2500, 5000), "pulse_rates": (150, 300)}
 """Options of `measure_call` for nighthawks."""
@@ -78,6 +89,18 @@ LEVELS = [f"level_{centre:.0f}" for centre in THIRD_OCTAVES]
 
 MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 """Columns for its modulation spectrum."""
+
+
+THRESHOLDS = {AVERAGED_FLUX: (0.25, 0.35, 0.45), MAX_POOLED_FLUX: (1.6, 2.0, 2.4), MAX_POOLED_PCEN: (1.5, 1.75, 2.25)}
+"""Three thresholds of each detector: about those of half of the calls far away, at a middle distance and near by."""
+
+KINDS: dict[str, Night | None] = {
+    "rain": Night(rainy=1, singing=0, clicks=-inf),
+    "wind": Night(background=-inf, self_noise=-inf, rainy=0, singing=0, clicks=-inf),
+    "crickets": Night(rainy=0, singing=1, clicks=-inf),
+    "thunderstorm": None,
+}
+"""Kinds of recorded outdoor sound, and the simulated night that was fitted to each."""
 
 
 def nighthawk_calls(calls: RealSet) -> "pd.DataFrame":
@@ -112,6 +135,27 @@ def night_scenes(forest: RealSet, labelled: RealSet | None = None) -> "pd.DataFr
         about = {"scene": Path(name).stem, "source": source, "birds": birds}
         for detector, measured in measure_novelty(waveform(dataset.folder / name, NIGHTHAWK.sr), NIGHTHAWK).items():
             rows.append({**about, "detector": detector, **measured._asdict()})
+    return pd.DataFrame(rows)
+
+
+def outdoor_kinds(esc50: RealSet) -> "pd.DataFrame":
+    """Measure what detection functions make of recorded rain, wind, crickets and thunder, in `Esc50`.
+
+    Columns `clip`, `kind`, `source`, the recording that the clip was cut from, `detector`, and the fields of
+    `TailMeasurements` at `THRESHOLDS`. Clips of less than a second and a half are left out.
+    """
+    import pandas as pd
+
+    rows = []
+    for name in esc50.recordings:
+        if (kind := Esc50.category(name)) not in KINDS:
+            continue
+        source, sr, _ = Esc50(esc50.folder).recording(name)
+        if len(source) < SHORTEST_KIND * sr:
+            continue
+        about = {"clip": Path(name).stem, "kind": kind, "source": Esc50.source(name)}
+        tails = measure_tails(waveform(source, NIGHTHAWK.sr, sr=sr), NIGHTHAWK, THRESHOLDS)
+        rows += [{**about, "detector": detector, **measured._asdict()} for detector, measured in tails.items()]
     return pd.DataFrame(rows)
 
 
@@ -236,6 +280,15 @@ EXPERIMENTS = {
         definition=describe("measure_novelty of recorded nights, version 1", NIGHTHAWK, MOST),
         keys=("scene", "detector"),
         tolerances=dict.fromkeys(NoveltyMeasurements._fields, 1e-5),
+    ),
+    "outdoor-kinds": Experiment(
+        run=outdoor_kinds,
+        sets=("esc50",),
+        definition=describe(
+            "measure_tails of recorded outdoor sound, version 1", NIGHTHAWK, THRESHOLDS, tuple(KINDS), SHORTEST_KIND
+        ),
+        keys=("clip", "detector"),
+        tolerances=dict.fromkeys(TailMeasurements._fields, 1e-3),
     ),
     "right-whale-calls": Experiment(
         run=right_whale_calls,

@@ -17,7 +17,7 @@ import scipy
 
 from pcenlib.core.checks import as_real_floats, check_count, check_range
 from pcenlib.experiments.intervals import resample
-from pcenlib.simulation.acoustics import atmospheric_absorption, foliage_loss, spreading_loss
+from pcenlib.simulation.acoustics import atmospheric_absorption, spreading_loss
 
 __all__ = [
     "RecallCurve",
@@ -97,11 +97,11 @@ def path_loss(
     distance: npt.ArrayLike,
     frequency: float,
     *,
-    foliage: float = 0.0,
+    excess: float = 0.0,
     temperature: float = 20.0,
     humidity: float = 70.0,
 ) -> FloatArray:
-    """Transmission loss of one frequency between one meter and a distance: spreading, air and foliage.
+    """Transmission loss of one frequency between one meter and a distance: spreading, air and forest.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def path_loss(
         In meters, at least 1.
     frequency : float
         In hertz; the center of a call that fills an octave or less.
-    foliage : float
-        Share of the path through dense foliage, in [0, 1].
+    excess : float
+        Loss beyond spreading and air in dB per 100 m, as for `scenes.Night`.
     temperature, humidity : float
         Weather, as for `acoustics.atmospheric_absorption`.
 
@@ -119,14 +119,12 @@ def path_loss(
     ndarray
         Loss in dB, in the shape of `distance`.
     """
-    check_range("foliage", foliage, 0, 1)
+    check_range("excess", excess, 0)
     d = as_real_floats("distance", distance).astype(np.float64)
     if not (np.isfinite(d) & (d >= 1)).all():
         raise ValueError("distance must be finite and at least 1, in meters")
-    air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity) * (d - 1)
-    # One path at a time, as the standard's table has it.
-    leaves = np.array([float(foliage_loss(frequency, path=foliage * each)) for each in d.ravel()])
-    return spreading_loss(d) + air + leaves.reshape(d.shape)
+    air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity)
+    return spreading_loss(d) + (air + excess / 100) * (d - 1)
 
 
 def path_length(loss: npt.ArrayLike, frequency: float, **path: Any) -> FloatArray:
@@ -139,24 +137,20 @@ def path_length(loss: npt.ArrayLike, frequency: float, **path: Any) -> FloatArra
     frequency : float
         In hertz.
     **path
-        Foliage and weather, as for `path_loss`.
+        Excess and weather, as for `path_loss`.
 
     Returns
     -------
     ndarray
         Distance in meters, in the shape of `loss`, from 1, for no loss, to 5000.
-
-    Notes
-    -----
-    Where foliage begins, the loss jumps; of distances with the same loss, the nearest is taken.
     """
     return np.interp(as_real_floats("loss", loss), _losses(frequency, **path), DISTANCES)
 
 
 @functools.lru_cache(maxsize=64)
 def _losses(frequency: float, **path: float) -> FloatArray:
-    """Loss at each of `DISTANCES`, which never falls."""
-    return np.maximum.accumulate(path_loss(DISTANCES, frequency, **path))
+    """Loss at each of `DISTANCES`."""
+    return path_loss(DISTANCES, frequency, **path)
 
 
 def mixed_rate(

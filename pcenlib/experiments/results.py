@@ -10,9 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcenlib.datasets.catalogue import DATASETS, find
+from pcenlib.datasets.catalogue import about, find
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments import fits, nighthawks, outdoor_noise, right_whales
+from pcenlib.experiments import fits, levels, nighthawks, outdoor_noise, right_whales
 from pcenlib.experiments.stored import FOLDER, Experiment, Stored, check_same, load, save
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENTS", "Result", "compute", "result", "store"]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     name: experiment
-    for module in (right_whales, outdoor_noise, nighthawks, fits)
+    for module in (right_whales, outdoor_noise, nighthawks, fits, levels)
     for name, experiment in module.EXPERIMENTS.items()
 }
 """Every experiment on real sound, by the name of its table."""
@@ -73,8 +73,8 @@ class Result:
 
 def _lines(sets: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
-        f"  {DATASETS[name].about.title}: {about['n_files']} {DATASETS[name].about.unit}, hash {about['sha256'][:12]}"
-        for name, about in sets.items()
+        f"  {about(name).title}: {files['n_files']} {about(name).unit}, hash {files['sha256'][:12]}"
+        for name, files in sets.items()
     ]
 
 

@@ -21,7 +21,7 @@ from pcenlib.jobs.files import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Experiment", "Stored", "check_same", "describe", "load", "save"]
+__all__ = ["Experiment", "Stored", "as_text", "check_same", "describe", "load", "save"]
 
 
 # Where the tables are.
@@ -88,8 +88,13 @@ def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FO
     lines = "".join(f"# {key}: {json.dumps(value)}\n" for key, value in header.items())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
-    write_whole(path, lines + table.to_csv(index=False, float_format="%.7g", lineterminator="\n"))
+    write_whole(path, lines + as_text(table))
     return path
+
+
+def as_text(table: "pd.DataFrame") -> str:
+    """A table as it is stored."""
+    return str(table.to_csv(index=False, float_format="%.7g", lineterminator="\n"))
 
 
 def load(name: str, *, definition: str | None = None, folder: Path = FOLDER) -> Stored:

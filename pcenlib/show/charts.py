@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from pcenlib.show.plots import STYLES, curves, reference_lines
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["dots", "factor_dots", "mtbfa_curves", "mtbfa_panels", "stacked_bars"]
+__all__ = ["dots", "factor_dots", "forest", "mtbfa_curves", "mtbfa_panels", "stacked_bars"]
 
 TIMES = {
     "1 ms": 1e-3,
@@ -254,3 +255,63 @@ def factor_dots(table: "pd.DataFrame", *, limits: tuple[float, float] = (0.01, 1
         ax.label_outer()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return list(axes[0])
+
+
+def forest(
+    groups: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    xlabel: str,
+    limits: tuple[float, float] = (0.02, 50.0),
+    ax: Axes | None = None,
+) -> Axes:
+    """Estimates with their intervals on one logarithmic axis, a row each: a forest plot.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of mapping
+        Heading of each group, from top to bottom, and its rows: `label` and `text` (above the row, left and right),
+        `value`, `low` and `high` (the estimate and the ends of its interval), `region` (the ends of what is shaded) and
+        `filled` (whether the dot is). Drawn values are relative to what the line at 1 stands for.
+    xlabel : str
+        What the axis says.
+    limits : (float, float)
+        Ends of the axis. An interval that goes on beyond one ends there in an arrowhead; so does an estimate.
+    ax : Axes, optional
+        Where to draw; by default a new figure, narrow enough for a phone and as tall as its rows need.
+
+    Returns
+    -------
+    Axes
+    """
+    count = sum(len(rows) for rows in groups.values())
+    height = count + 0.8 * len(groups)
+    ax = ax or plt.figure(figsize=(4.8, 0.42 * height + 0.9)).add_subplot()
+    ink, place = mpl.rcParams["text.color"], 0.0
+    across = ax.get_yaxis_transform()
+    for heading, rows in groups.items():
+        ax.text(0, place + 0.5, heading, transform=across, weight="bold", va="center")
+        place += 0.8
+        for row in rows:
+            text, bar = place + 0.25, place + 0.68
+            ax.text(0, text, row["label"], transform=across, va="center")
+            ax.text(1, text, row["text"], transform=across, va="center", ha="right")
+            region = np.clip(row["region"], *limits)
+            ax.barh(bar, np.diff(region), left=region[0], height=0.4, color="C2", alpha=0.25)
+            ax.vlines(1, bar - 0.2, bar + 0.2, color=ink, linewidth=0.8)
+            ax.hlines(bar, *np.clip([row["low"], row["high"]], *limits), color="C0", linewidth=2)
+            for end, marker, beyond in zip(
+                limits, "<>", (row["low"] < limits[0], row["high"] > limits[1]), strict=True
+            ):
+                if beyond:
+                    ax.plot(end, bar, marker, color="C0", markersize=6, clip_on=False)
+            if limits[0] <= row["value"] <= limits[1]:
+                face = "C0" if row["filled"] else mpl.rcParams["figure.facecolor"]
+                ax.plot(row["value"], bar, "o", color="C0", markerfacecolor=face, markersize=6)
+            place += 1
+    ax.set(xscale="log", xlim=limits, ylim=(height, 0), xlabel=xlabel, yticks=[])
+    ax.tick_params(axis="x", which="both", top=True, labeltop=True)
+    ax.tick_params(axis="x", which="minor", labeltop=False, labelbottom=False)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.grid(visible=False)
+    ax.spines[["left", "right"]].set_visible(False)
+    return ax

@@ -160,10 +160,10 @@ def propagate(
     temperature: float = 20.0,
     humidity: float = 70.0,
     pressure: float = 101.325,
-    foliage: float = 0.0,
+    excess: float = 0.0,
     reference: float = 1.0,
 ) -> npt.NDArray[np.float64]:
-    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption and leaves.
+    """A waveform as it arrives at a distance: weaker by spreading, duller by absorption.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def propagate(
         Distance to the sensor in meters, at least `reference`.
     temperature, humidity, pressure : float
         Weather, as for `atmospheric_absorption`.
-    foliage : float
-        Meters of the path through dense foliage, as for `foliage_loss`; at most `distance`.
+    excess : float
+        Further loss in dB per 100 m, the same at all frequencies: what a forest takes.
     reference : float
         Distance at which `x` was heard, in meters.
 
@@ -191,12 +191,12 @@ def propagate(
     """
     check_range("reference", reference, 0, open_low=True)
     check_range("distance", distance, reference)
-    check_range("foliage", foliage, 0, distance)
+    check_range("excess", excess, -math.inf)
 
     def loss(frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         air = atmospheric_absorption(frequency, temperature=temperature, humidity=humidity, pressure=pressure)
         spreading = spreading_loss(distance, reference=reference)
-        return spreading + air * (distance - reference) + foliage_loss(frequency, path=foliage)
+        return spreading + (air + excess / 100) * (distance - reference)
 
     return _attenuated(x, sr, loss)
 

@@ -14,6 +14,8 @@ __all__ = ["clicks", "insects", "irregular_level", "noise", "noise_burst", "puls
 
 Waveform = npt.NDArray[np.float64]
 
+CARRIERS = (3000.0, 8000.0)  # between which crickets sing, in hertz
+
 
 def noise(n_samples: int, sr: int, rng: np.random.Generator, *, slope: float = 0.0, fmin: float = 20.0) -> Waveform:
     """Gaussian noise whose power spectral density changes by `slope` dB an octave: 0 is white, -3 is pink.
@@ -186,7 +188,8 @@ def clicks(
         gain = 10 ** (spread * rng.standard_normal() / 20)
         burst = rng.standard_normal(length)
         if octaves is not None:
-            burst = _resonance(burst, sr, rng, low=max(fmin, sr / length), octaves=octaves * 4 ** rng.uniform(-1, 1))
+            width, low = octaves * 4 ** rng.uniform(-1, 1), max(fmin, sr / length)
+            burst = _resonance(burst, sr, octaves=width, centre=np.exp(rng.uniform(np.log(low), np.log(sr / 2))))
         x[begin : begin + length] += gain * envelope * burst
     if fmin > 0 and x.any():
         # Before the end is cut off: what the filter spreads past one end must not come in at the other.
@@ -196,47 +199,94 @@ def clicks(
     return x[:n_samples]
 
 
-def _resonance(white: Waveform, sr: int, rng: np.random.Generator, *, low: float, octaves: float) -> Waveform:
-    """White noise in a band of so many octaves, centered anywhere above `low`; its power stays the same."""
+def _resonance(white: Waveform, sr: int, *, octaves: float, centre: float) -> Waveform:
+    """White noise in a band of so many octaves around a frequency; its power stays the same."""
     frequency = scipy.fft.rfftfreq(white.size, 1 / sr)
-    centre = np.exp(rng.uniform(np.log(low), np.log(sr / 2)))
     # The width of a bell curve is that of the rectangle with its height and area: sqrt(2 pi) standard deviations.
     gain = np.exp(-np.pi * (np.log2(np.maximum(frequency, frequency[1]) / centre) / octaves) ** 2)
     return scipy.fft.irfft(scipy.fft.rfft(white) * gain / np.sqrt(np.mean(gain**2)), white.size)
 
 
-def rain(n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 60.0) -> Waveform:
-    """Rain: single drops near the microphone, `rate` a second, above the hiss of all the others."""
+def rain(
+    n_samples: int, sr: int, rng: np.random.Generator, *, rate: float = 100.0, level: float = 0.0, spread: float = 6.0
+) -> Waveform:
+    """Rain: single drops near the microphone above the hiss of all the others.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second.
+    rng : numpy.random.Generator
+        Source of the rain.
+    rate : float
+        How many drops fall in a second. They are `clicks`, in bands of about an octave.
+    level, spread : float
+        Level at which half of the drops start over the hiss, in dB: its mean and its standard deviation from one rain
+        to the next. All three are fitted to the rain of ESC-50; chapter 3.1 has the comparison.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Rain with a root mean square of 1.
+    """
+    check_range("level", level, -np.inf)
+    check_range("spread", spread, 0)
+    gain = 10 ** (rng.normal(level, spread) / 20)
     hiss = noise(n_samples, sr, rng)
-    drops = clicks(n_samples, sr, rng, rate=rate, decay=0.0015, spread=8.0, fmin=1000.0)
-    shower = hiss + 4 * drops
+    shower = hiss + gain * clicks(n_samples, sr, rng, rate=rate, decay=0.0015, fmin=1000.0, octaves=1.0)
     return shower / np.sqrt(np.mean(shower**2))
 
 
 def insects(
-    n_samples: int, sr: int, rng: np.random.Generator, *, carrier: float = 4800.0, rate: float = 2.5, pulses: int = 4
+    n_samples: int,
+    sr: int,
+    rng: np.random.Generator,
+    *,
+    singers: int = 4,
+    rate: float = 2.5,
+    octaves: float = 0.4,
+    spread: float = 14.0,
 ) -> Waveform:
-    """A cricket: chirps of a few pulses of a pure tone each, 33 pulses a second, with a peak of about 1.
+    """Crickets and their kin: chirps of a few pulses each, or trills, in a narrow band of every singer's own.
 
-    The carrier in hertz, the rate of chirps and the pulses of each are those of field crickets at 20 degrees Celsius
-    (Bennet-Clark, 1989).
+    Carriers from 3 to 8 kHz, 25 to 60 pulses a second and 2 to 8 pulses a chirp are those of crickets
+    (Bennet-Clark, 1989). The number of singers, their bands and levels are fitted to the crickets of ESC-50.
+
+    Parameters
+    ----------
+    n_samples, sr : int
+        Length, and samples per second, more than twice the highest carrier.
+    rng : numpy.random.Generator
+        Source of the songs.
+    singers : int
+        How many sing.
+    rate : float
+        Chirps a second of a usual singer; from 0.6 to 1.6 times as many of others.
+    octaves : float
+        Width of the band that a song fills, from a quarter of this to four times as much.
+    spread : float
+        Standard deviation of their levels, in dB.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Half of the singers have a root mean square of more than 1 at the height of a pulse.
     """
     check_count("n_samples", n_samples)
-    check_range("sr", sr, 0, open_low=True)
-    check_range("carrier", carrier, 0, sr / 2, open_low=True)
+    check_range("sr", sr, 2 * CARRIERS[1], open_low=True)
+    check_count("singers", singers)
     check_range("rate", rate, 0, open_low=True)
-    check_count("pulses", pulses)
-    period, width = 0.030, 0.016
-    n_pulse = round(width * sr)
-    envelope = np.hanning(n_pulse)
-    x = np.zeros(n_samples)
-    begin = rng.uniform(0, 1 / rate)
-    while begin < n_samples / sr:
-        strength = rng.normal(1, 0.1)
-        for pulse in range(pulses):
-            first = round((begin + pulse * period + rng.normal(0, 0.001)) * sr)
-            at = np.arange(max(0, first), min(n_samples, first + n_pulse))
-            tone = np.sin(2 * np.pi * carrier * rng.normal(1, 0.003) * (at - first) / sr)
-            x[at] += strength * envelope[at - first] * tone
-        begin += rng.normal(1, 0.05) / rate
-    return x
+    check_range("octaves", octaves, 0, open_low=True)
+    check_range("spread", spread, 0)
+    time = np.arange(n_samples) / sr
+    total = np.zeros(n_samples)
+    for own in rng.spawn(singers):
+        gain, width = 10 ** (spread * own.standard_normal() / 20), octaves * 4 ** own.uniform(-1, 1)
+        carrier, chirps = np.exp(own.uniform(*np.log(CARRIERS))), rate * own.uniform(0.6, 1.6)
+        pulses, pulse_rate = own.integers(2, 9), own.uniform(25, 60)
+        within = (chirps * time + own.random()) % 1 / chirps  # seconds since the chirp began
+        pulse = np.sin(np.pi * np.minimum(pulse_rate * within % 1 / 0.55, 1)) ** 2
+        hiss = own.standard_normal(scipy.fft.next_fast_len(n_samples, real=True))
+        song = _resonance(hiss, sr, octaves=width, centre=carrier)[:n_samples]
+        total += gain * pulse * (within < pulses / pulse_rate) * song
+    return total

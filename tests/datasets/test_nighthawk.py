@@ -12,11 +12,11 @@ from pcenlib import NIGHTHAWK, spreading_loss
 from pcenlib.core.recordings import info, samples
 from pcenlib.datasets.interface import Clip
 from pcenlib.datasets.nighthawk import FULL_SCALE, LEAD, SR, SimulatedNighthawk
-from pcenlib.simulation.acoustics import atmospheric_absorption, foliage_loss
+from pcenlib.simulation.acoustics import atmospheric_absorption
 from pcenlib.simulation.scenes import Night
 
 NOISES = ("background", "self_noise", "wind", "rain", "insects", "clicks")
-QUIET = Night(**dict.fromkeys(NOISES, -np.inf))
+QUIET = Night(**dict.fromkeys(NOISES, -np.inf), scatter=0.0)
 
 
 def heard(sound):
@@ -92,7 +92,7 @@ def attenuation(dataset, clip):
 
 @pytest.mark.parametrize(
     "weather",
-    [{}, {"temperature": 5.0}, {"humidity": 30.0}, {"foliage": 0.0}, {"foliage": 0.5}, {"foliage": 1.0}],
+    [{}, {"temperature": 5.0}, {"humidity": 30.0}, {"excess": 0.0}, {"excess": 8.0}],
     ids=str,
 )
 @pytest.mark.parametrize("distance", [30.0, 150.0, 500.0])
@@ -101,10 +101,27 @@ def test_level_against_distance_follows_the_formulas(weather, distance):
     frequency, lost = attenuation(dataset, dataset.clips[0])
     night = dataset.night
     absorption = atmospheric_absorption(frequency, temperature=night.temperature, humidity=night.humidity)
-    expected = spreading_loss(distance) + (distance - 1) * absorption
-    expected = expected + foliage_loss(frequency, path=night.foliage * distance)
+    expected = spreading_loss(distance) + (distance - 1) * (absorption + night.excess / 100)
     assert frequency.size > 1000
     assert_allclose(lost, expected, atol=0.05)
+
+
+def test_no_two_sensors_agree_about_the_level_and_nothing_else_changes():
+    straight = SimulatedNighthawk(night=QUIET, n_calls=8, distances=(30, 60, 100, 150, 200, 250))
+    scattered = dataclasses.replace(straight, night=dataclasses.replace(QUIET, scatter=4.0))
+    gains = []
+    for clip in straight.clips:
+        x, y = (heard(dataset.clip(clip))[0] for dataset in (straight, scattered))
+        gains.append(20 * np.log10(rms(y) / rms(x)))
+        assert_allclose(y, 10 ** (gains[-1] / 20) * x, atol=1e-12)
+    assert np.std(gains) == pytest.approx(4, rel=0.3)
+    assert np.mean(gains) == pytest.approx(0, abs=1.8)
+    noisy = dataclasses.replace(QUIET, self_noise=18.0)
+    deaf = [
+        SimulatedNighthawk(night=dataclasses.replace(noisy, scatter=scatter), source_level=-200.0, distances=(30,))
+        for scatter in (0.0, 4.0)
+    ]
+    assert_allclose(*(heard(dataset.clip(dataset.clips[0]))[0] for dataset in deaf), atol=1e-12)
 
 
 def test_a_call_begins_at_its_onset_and_ends_within_its_clip():
@@ -134,7 +151,7 @@ def test_source_level():
     # A tone with this peak pressure has this level.
     levels = [20 * np.log10(np.abs(dataset.call(clip)[0]).max() / np.sqrt(2) / 20e-6) for clip in dataset.clips]
     assert np.mean(levels) == pytest.approx(85, abs=1)
-    assert np.std(levels) == pytest.approx(np.hypot(3, 2), rel=0.15)
+    assert np.std(levels) == pytest.approx(np.hypot(2.5, 1.7), rel=0.15)
 
 
 def test_a_louder_source_is_louder_everywhere_and_nothing_else(quiet):
@@ -226,7 +243,7 @@ def test_reverberation_decays_after_the_call():
 
 
 def test_reverberation_leaves_the_noise_as_it_was(quiet):
-    noisy = dataclasses.replace(quiet, night=Night())
+    noisy = dataclasses.replace(quiet, night=Night(scatter=0.0))
     clip = quiet.clips[30]
     options = {"reverberation": 100.0}
     assert_allclose(scattered(noisy, clip, **options), scattered(quiet, clip, **options), atol=1e-12)

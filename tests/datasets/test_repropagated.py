@@ -87,10 +87,17 @@ def test_the_level_of_a_call_falls_with_distance(repropagated):
     near, far = (
         next(clip for clip in repropagated.clips if clip.distance == distance) for distance in repropagated.distances
     )
-    levels = [10 * np.log10(np.mean(repropagated.call(clip) ** 2)) for clip in (near, far)]
+    straight = replace(repropagated, night=replace(repropagated.night, scatter=0.0))
+    levels = [10 * np.log10(np.mean(straight.call(clip) ** 2)) for clip in (near, far)]
     fall = levels[0] - levels[1]
     assert fall > spreading_loss(100, reference=30)
     assert fall < spreading_loss(100, reference=30) + 10
+
+
+def test_the_same_call_is_louder_at_one_sensor_than_at_another(repropagated):
+    clips = [clip for clip in repropagated.clips if clip.distance == 30 and clip.key[0] == 0]
+    levels = [10 * np.log10(np.mean(repropagated.call(clip) ** 2)) for clip in clips]
+    assert 2 < np.std(levels, ddof=1) < 9
 
 
 def test_a_clip_is_the_call_in_one_of_the_scenes_kept_for_that(repropagated):

@@ -6,11 +6,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pcenlib import NIGHTHAWK
+from pcenlib.core.recordings import waveform
 from pcenlib.datasets.catalogue import find
 from pcenlib.datasets.right_whale import SimulatedRightWhale
 from pcenlib.experiments import fits, stored
 from pcenlib.experiments.evaluate import measure_recordings
-from pcenlib.experiments.novelty_measurements import NoveltyMeasurements
+from pcenlib.experiments.novelty_measurements import NoveltyMeasurements, TailMeasurements, measure_tails
+from pcenlib.experiments.stored import load
 from pcenlib.simulation.measurements import MODULATION_RATES, measure_ship
 from tests.experiments.homes import SR, home_of, whales_home
 from tests.sounds import resampled, white, write
@@ -51,6 +53,35 @@ def test_nights_say_what_is_known_of_birds_and_are_measured_as_simulated_ones(tm
     fields = list(NoveltyMeasurements._fields)
     assert_allclose(of_forest[fields], measure_recordings(forest, NIGHTHAWK, jobs=1)[fields], rtol=1e-9)
     pd.testing.assert_frame_equal(fits.night_scenes(forest), of_forest)
+
+
+def test_kinds_of_outdoor_sound_are_measured_without_their_padding(tmp_path):
+    esc50 = find("esc50", home_of(tmp_path, "esc50"))  # rain, pouring water and a hand saw
+    sr, path = 44100, esc50.folder / "audio" / "1-110-A-10.wav"
+    x = 0.1 * white(3 * sr, seed=1)
+    write(path, np.concatenate([x, np.zeros(2 * sr)]), sr)
+    table = fits.outdoor_kinds(esc50)
+    assert table[["clip", "kind", "source"]].drop_duplicates().to_numpy().tolist() == [["1-110-A-10", "rain", "110"]]
+    expected = measure_tails(waveform(x, NIGHTHAWK.sr, sr=sr), NIGHTHAWK, fits.THRESHOLDS)
+    assert_allclose(table[list(TailMeasurements._fields)], [expected[name] for name in table["detector"]], atol=0.01)
+    write(path, np.concatenate([x[:sr], np.zeros(4 * sr)]), sr)  # a second is too short
+    assert fits.outdoor_kinds(esc50).empty
+
+
+@pytest.mark.parametrize("kind", [kind for kind, night in fits.KINDS.items() if night])
+def test_simulated_kinds_are_among_the_recorded_sources(kind):
+    recorded = load("outdoor-kinds", definition=fits.EXPERIMENTS["outdoor-kinds"].definition).table
+    recorded = recorded[recorded["kind"] == kind].astype({"detector": str})
+    rows = []
+    for seed in range(16):
+        x = fits.KINDS[kind].noise(5 * NIGHTHAWK.sr, NIGHTHAWK.sr, np.random.default_rng([2019, seed]))
+        tails = measure_tails(x, NIGHTHAWK, fits.THRESHOLDS)
+        rows += [{"source": seed, "detector": name, **measured._asdict()} for name, measured in tails.items()]
+    fields = ["p99", "p999", "middle"]
+    of_sources, of_scenes = (t.groupby(["detector", "source"])[fields].mean() for t in (recorded, pd.DataFrame(rows)))
+    low, high = (of_sources.groupby("detector").quantile(q) for q in (0.2, 0.8))
+    median = of_scenes.groupby("detector").median()
+    assert ((median >= low) & (median <= high)).to_numpy().all(), pd.concat([low, median, high], axis=1)
 
 
 def test_up_calls_are_found_as_they_rise(tmp_path):

@@ -16,7 +16,7 @@ from pcenlib.experiments.ranges import (
     threshold_at_rate,
 )
 
-WAY = {"foliage": 0.1, "temperature": 15.0, "humidity": 70.0}
+WAY = {"excess": 1.3, "temperature": 15.0, "humidity": 70.0}
 
 # Losses
 
@@ -25,7 +25,7 @@ WAY = {"foliage": 0.1, "temperature": 15.0, "humidity": 70.0}
 def test_loss_is_that_of_a_tone_on_its_way(distance):
     sr, frequency = 22050, 3800.0
     tone = np.sin(2 * np.pi * frequency * np.arange(sr) / sr) * np.hanning(sr)
-    arrived = propagate(tone, sr, distance, temperature=15, humidity=70, foliage=0.1 * distance)
+    arrived = propagate(tone, sr, distance, temperature=15, humidity=70, excess=1.3)
     lost = 10 * np.log10(np.sum(tone**2) / np.sum(arrived**2))
     assert path_loss(distance, frequency, **WAY) == pytest.approx(lost, abs=1e-3)
 
@@ -48,10 +48,10 @@ def test_length_ends_somewhere():
     assert_array_equal(path_length([-5.0, 0.0, 1e6], 4000.0), [1, 1, 5000])
 
 
-@pytest.mark.parametrize(("distance", "foliage"), [(0.5, 0.0), (np.inf, 0.0), (10.0, 1.5)])
-def test_losses_refuse_what_is_no_way(distance, foliage):
-    with pytest.raises(ValueError, match=r"(distance|foliage) must be"):
-        path_loss(distance, 4000.0, foliage=foliage)
+@pytest.mark.parametrize(("distance", "excess"), [(0.5, 0.0), (np.inf, 0.0), (10.0, -1.5)])
+def test_losses_refuse_what_is_no_way(distance, excess):
+    with pytest.raises(ValueError, match=r"(distance|excess) must be"):
+        path_loss(distance, 4000.0, excess=excess)
 
 
 # Mixtures

@@ -182,3 +182,48 @@ def test_factors_have_a_panel_for_each_distance_and_a_row_for_each_protocol():
     np.testing.assert_allclose([[x for x, _ in end] for end in ends], [[0.01, 100]] * 2)
     (legend,) = near.figure.legends
     assert len(legend.get_texts()) == 3
+
+
+# Forest plots
+
+
+def forest_row(**changes):
+    row = {"label": "one", "text": "2 (1 to 4)", "value": 2.0, "low": 1.0, "high": 4.0, "region": (0.5, np.inf)}
+    return {**row, "filled": True, **changes}
+
+
+def test_a_forest_has_a_dot_an_interval_and_a_shaded_region_for_each_row():
+    groups = {"recorded": [forest_row()], "simulated": [forest_row(label="two", value=3.0, filled=False)]}
+    ax = charts.forest(groups, xlabel="times", limits=(0.1, 10))
+    assert (ax.get_xlabel(), ax.get_xscale(), ax.get_xlim()) == ("times", "log", (0.1, 10))
+    assert [text.get_text() for text in ax.texts] == ["recorded", "one", "2 (1 to 4)", "simulated", "two", "2 (1 to 4)"]
+    places = [text.get_position()[1] for text in ax.texts]
+    assert places == sorted(places)
+    bottom, top = ax.get_ylim()
+    assert bottom > places[-1] > places[0] > top
+    assert [line.get_xdata()[0] for line in ax.lines] == [2, 3]
+    assert [line.get_markerfacecolor() == line.get_color() for line in ax.lines] == [True, False]
+    ends = [segment[:, 0] for bars in ax.collections for segment in bars.get_segments()]
+    assert_allclose(ends, [[1, 1], [1, 4]] * 2)  # the line at 1, and the interval
+    assert_allclose([(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches], [(0.5, 10)] * 2)
+
+
+def test_what_leaves_the_axis_of_a_forest_ends_in_an_arrowhead():
+    rows = [forest_row(high=np.inf), forest_row(low=0.0, region=(0.0, 1.5)), forest_row(value=20.0, low=15, high=40)]
+    ax = charts.forest({"": rows}, xlabel="times", limits=(0.1, 10))
+    assert [(line.get_marker(), line.get_xdata()[0]) for line in ax.lines] == [
+        (">", 10),
+        ("o", 2),
+        ("<", 0.1),
+        ("o", 2),
+        (">", 10),
+    ]
+    assert_allclose([segment[:, 0] for segment in ax.collections[3].get_segments()], [[0.1, 4]])
+    assert_allclose([ax.patches[1].get_x(), ax.patches[1].get_width()], [0.1, 1.4])
+
+
+def test_a_taller_forest_has_more_rows():
+    heights = [charts.forest({"": [forest_row()] * n}, xlabel="").figure.get_size_inches()[1] for n in (2, 20)]
+    assert heights[1] > 4 * heights[0]
+    _, given = plt.subplots()
+    assert charts.forest({"": [forest_row()]}, xlabel="", ax=given) is given

@@ -178,8 +178,8 @@ def test_birds_vary_around_the_median_bird():
         if field.name not in ("release", "level"):
             assert 0.02 < np.std(np.log(values)) < 0.35
     levels = np.array([bird.level for bird in birds])
-    assert np.mean(levels) == pytest.approx(90, abs=0.3)
-    assert np.std(levels) == pytest.approx(3, rel=0.05)
+    assert np.mean(levels) == pytest.approx(91, abs=0.3)
+    assert np.std(levels) == pytest.approx(2.5, rel=0.05)
 
 
 def test_a_smaller_flock_is_the_first_birds_of_a_larger_one():
