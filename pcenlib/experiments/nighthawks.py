@@ -133,6 +133,7 @@ def _measure(calls: RealSet, scenes: tuple[RealSet, ...], jobs: int) -> dict[tup
                             count=protocol.count,
                             hop=protocol.setting.hop,
                             rng=np.random.default_rng(SEED),
+                            n=N_RESAMPLES,
                         )
                     )
                 if boots:

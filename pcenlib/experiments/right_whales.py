@@ -26,13 +26,13 @@ from pcenlib.experiments.intervals import (
     cluster_draws,
     interval,
 )
-from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
+from pcenlib.experiments.protocols import RIGHT_WHALE_BELOW_900, RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "HIGHEST", "PROTOCOLS", "CallsAndNoise", "Settled"]
+__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise", "Settled"]
 
 
 Array = npt.NDArray[np.float64]
@@ -40,9 +40,6 @@ Array = npt.NDArray[np.float64]
 SEED = 2019
 N_AREAS = 200  # resamples of areas under the curve
 ALL, QUARTER = "all", "upper quarter"  # signal-to-noise ratios
-
-HIGHEST = 900.0
-"""Bands above it are left out, in hertz: next to half the sampling rate the resampler decides what is in them."""
 
 BLOCK = 20
 """Number of neighboring clips, by their numbers, that are resampled together."""
@@ -56,13 +53,13 @@ def band_name(setting: Setting) -> str:
 def _protocols() -> dict[str, Protocol]:
     return {
         f"s = {s:.2g}, {band_name(setting)}": replace(RIGHT_WHALE_PAPER, setting=replace(setting, s=s))
-        for setting in (RIGHT_WHALE.within(0, HIGHEST), RIGHT_WHALE.within(50, 300))
+        for setting in (RIGHT_WHALE_BELOW_900.setting, RIGHT_WHALE.within(50, 300))
         for s in (RIGHT_WHALE_PAPER.setting.s, RIGHT_WHALE_RELEASED.setting.s)
     }
 
 
 PROTOCOLS = _protocols()
-"""Section 4 as written, in all bands up to `HIGHEST` and from 50 to 300 Hz alone, with s as written and as released."""
+"""Section 4 as written, in all bands below 900 Hz and from 50 to 300 Hz alone, with s as written and as released."""
 
 BEFORE: Mapping[str, Mapping[str, Any]] = {
     "reflection": {},
@@ -148,7 +145,9 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
         of_protocol = DETECTORS if protocol.setting.s == RIGHT_WHALE.s else (MAX_POOLED_PCEN,)  # flux knows no s
         wide = table.pivot(index=["clip", "group", "distance"], columns="detector", values="value").reset_index()
         calls, noise = wide[wide["group"] == "call"], wide[wide["group"] == "noise"]
-        noise_draws = cluster_draws([blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED))
+        noise_draws = cluster_draws(
+            [blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED), N_RESAMPLES
+        )
         chosen = {ALL: calls}
         if before == "reflection":
             chosen[QUARTER] = calls[calls["clip"].isin(upper)]
@@ -172,6 +171,7 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
                     count=protocol.count,
                     hop=protocol.setting.hop,
                     rng=np.random.default_rng(SEED),
+                    n=N_RESAMPLES,
                 )
                 for detector in of_protocol:
                     shares = [

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from pcenlib import RIGHT_WHALE
 from pcenlib.core.recordings import waveform
 from pcenlib.datasets.catalogue import find
-from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 from pcenlib.experiments import right_whales
 from tests import copies
 from tests.experiments.homes import SR, whales_home
@@ -19,8 +18,11 @@ def whales(tmp_path_factory):
     home = whales_home(tmp_path_factory.mktemp("whales"))
     for piece in ("0_1_0", "0_1_1", "2_0_0"):
         copies.sound(home / "shipsear_excerpts" / f"{piece}.flac", 5, 16000)
-    ships = find("deepship", home), ShipsEarExcerpts(home / "shipsear_excerpts")
-    return home, right_whales.right_whales_and_ships(find("narw", home), *ships, jobs=1)
+    ships = find("deepship", home), find("shipsear_excerpts", home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(right_whales, "N_RESAMPLES", 20)
+        patch.setattr(right_whales, "N_AREAS", 5)
+        return home, right_whales.right_whales_and_ships(find("narw", home), *ships, jobs=1)
 
 
 def test_protocols_have_both_values_of_s_and_both_bands():
