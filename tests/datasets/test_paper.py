@@ -64,7 +64,7 @@ def run_chapter(chapter, target, **parameters):
     return printed, [kind for output in outputs for kind in output.get("data", {})]
 
 
-def test_chapter_3_3_runs_on_real_sets_and_records_no_verdict_of_the_figure(tmp_path):
+def test_chapter_3_3_runs_on_real_sets_and_records_no_outcome_of_the_figure(tmp_path):
     for name in ("coni_knight", "birdvox_dcase20k"):
         (tmp_path / name).mkdir()
         copies.MAKERS[name](tmp_path / name)
@@ -74,7 +74,7 @@ def test_chapter_3_3_runs_on_real_sets_and_records_no_verdict_of_the_figure(tmp_
     assert kinds.count(claims.MIMETYPE) == 1  # arithmetic alone
 
 
-def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
+def test_chapter_4_2_runs_on_real_sets_and_records_no_outcome(tmp_path):
     for name in ("ccb18", "shipsear"):
         (tmp_path / name).mkdir()
         copies.MAKERS[name](tmp_path / name)
