@@ -49,8 +49,8 @@ __all__ = [
     "LEVELS",
     "MODULATIONS",
     "MOST",
+    "SHIP_THRESHOLDS",
     "SWEEPS",
-    "TAILS",
     "THRESHOLDS",
     "alarms_in_ships",
     "alarms_per_minute",
@@ -77,7 +77,7 @@ SWEEPS: dict[str, Any] = {
 }
 """Options of `measure_sweep` for up-calls."""
 
-TAILS: dict[str, tuple[float, ...]] = {
+SHIP_THRESHOLDS: dict[str, tuple[float, ...]] = {
     AVERAGED_FLUX: (0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     MAX_POOLED_FLUX: (4.0, 4.5, 5.0, 5.5, 6.0, 6.5),
     MAX_POOLED_PCEN: (1.8, 2.0, 2.33, 2.6, 2.9, 3.2),
@@ -225,19 +225,19 @@ def alarms_in_ships(
     -------
     DataFrame
         Columns `ship`, `duration` in seconds without what the protocol leaves out, `detector`, `threshold`, as in
-        `TAILS`, and `alarms`, the number of peaks above it under `RIGHT_WHALE_BELOW_900`.
+        `SHIP_THRESHOLDS`, and `alarms`, the number of peaks above it under `RIGHT_WHALE_BELOW_900`.
     """
     import pandas as pd
 
     counts: dict[str, list[Counts]] = {}
     for name, by_protocol in recording_functions(dataset, {"": RIGHT_WHALE_BELOW_900}, **workers).items():
-        counted = count_exceedances([by_protocol[""]], TAILS, count=RIGHT_WHALE_BELOW_900.count)
+        counted = count_exceedances([by_protocol[""]], SHIP_THRESHOLDS, count=RIGHT_WHALE_BELOW_900.count)
         counts.setdefault(ship(name), []).append(counted)
     rows = []
     for name, parts in counts.items():
         together = merge_counts(parts)
         about = {"ship": name, "duration": together.n_frames * RIGHT_WHALE.hop}
-        for detector, thresholds in TAILS.items():
+        for detector, thresholds in SHIP_THRESHOLDS.items():
             for threshold, alarms in zip(thresholds, together.alarms[detector], strict=True):
                 rows.append({**about, "detector": detector, "threshold": threshold, "alarms": alarms})
     return pd.DataFrame(rows)
@@ -308,7 +308,7 @@ EXPERIMENTS = {
         run=ship_tails,
         sets=("deepship",),
         further=("shipsear_excerpts",),
-        definition=describe("alarms in recorded ships, version 1", RIGHT_WHALE_BELOW_900, TAILS),
+        definition=describe("alarms in recorded ships, version 1", RIGHT_WHALE_BELOW_900, SHIP_THRESHOLDS),
         keys=("source", "ship", "detector", "threshold"),
         tolerances={"duration": 1e-5, "alarms": 0},
     ),

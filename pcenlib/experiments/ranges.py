@@ -16,6 +16,9 @@ import numpy.typing as npt
 import scipy
 
 from pcenlib.core.checks import as_real_floats, check_count, check_range
+from pcenlib.core.setting import Setting
+from pcenlib.core.streaming import detection_functions
+from pcenlib.datasets.interface import DataSet
 from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, spreading_loss
 
@@ -27,6 +30,7 @@ __all__ = [
     "path_loss",
     "range_interval",
     "recall_curves",
+    "share_found",
     "threshold_at_rate",
 ]
 
@@ -225,6 +229,36 @@ def threshold_at_rate(rate: float, rates: npt.ArrayLike, thresholds: npt.ArrayLi
         return float(x[min(last + 1, len(x) - 1)])
     share = np.log(y[last] / rate) / np.log(y[last] / y[last + 1])
     return float(x[last] + share * (x[last + 1] - x[last]))
+
+
+def share_found(
+    dataset: DataSet, distances: Sequence[float], *, setting: Setting, threshold: float
+) -> npt.NDArray[np.float64]:
+    """Share of the calls of a simulated data set that max-pooled PCEN finds, if all of them come from one distance.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        A simulated one, which knows the same call in the same noise from anywhere. Its nearest calls are taken.
+    distances : sequence of float
+        Distances in meters.
+    setting : Setting
+        Window, bands and s.
+    threshold : float
+        A call is found if the function exceeds it within the clip.
+
+    Returns
+    -------
+    ndarray, shape (distance,)
+    """
+    nearest = [clip for clip in dataset.clips if clip.distance == dataset.clips[0].distance]
+    found = np.zeros((len(distances), len(nearest)))
+    for row, distance in enumerate(distances):
+        for column, clip in enumerate(nearest):
+            source, sr, lead = dataset.clip(clip._replace(distance=distance))
+            values = detection_functions(source, setting, sr=sr).max_pooled_pcen
+            found[row, column] = values[round(lead / setting.hop) :].max() > threshold
+    return found.mean(axis=1)
 
 
 def recall_curves(

@@ -29,8 +29,11 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "along rising lines": {"color": "#000000", "linestyle": "-"},
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
     "chance": {"color": "0.35", "linestyle": ":"},
+    "as written": {"color": "#222222", "linestyle": "-"},
+    "as released": {"color": "#7B5EA7", "linestyle": "--"},
+    "nothing subtracted": {"color": "#7A8B00", "linestyle": "-."},
 }
-"""Color and line of each detector and representation, wherever it appears."""
+"""Color and line of each detector, representation and protocol, wherever it appears."""
 
 CYCLE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 

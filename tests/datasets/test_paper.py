@@ -64,17 +64,18 @@ def run_chapter(chapter, target, **parameters):
     return printed, [kind for output in outputs for kind in output.get("data", {})]
 
 
-def test_chapter_3_3_runs_on_real_sets_and_records_no_verdict_of_the_figure(tmp_path):
+def test_chapter_3_3_runs_on_real_sets_and_keeps_the_outcomes_of_the_stored_seeds(tmp_path):
     for name in ("coni_knight", "birdvox_dcase20k"):
         (tmp_path / name).mkdir()
         copies.MAKERS[name](tmp_path / name)
     printed, kinds = run_chapter("03-3-results.ipynb", tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
     assert "6 clips with a call, 2 scenes without" in printed
-    assert kinds.count("image/png") == 4  # figure 2, without its minima, at the paper's size, the ratios
-    assert kinds.count(claims.MIMETYPE) == 1  # arithmetic alone
+    assert "as stored" not in printed  # what is real is not compared with a seed
+    assert kinds.count("image/png") == 3  # figure 2, the ratios, and without minima
+    assert kinds.count(claims.MIMETYPE) == 5  # the factor and the range under both protocols, and arithmetic
 
 
-def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
+def test_chapter_4_2_runs_on_real_sets_and_keeps_the_outcomes_of_the_stored_seeds(tmp_path):
     for name in ("ccb18", "shipsear"):
         (tmp_path / name).mkdir()
         copies.MAKERS[name](tmp_path / name)
@@ -88,8 +89,9 @@ def test_chapter_4_2_runs_on_real_sets_and_records_no_verdict(tmp_path):
     copies.table(tmp_path / "ccb18" / file, ["Date", "Channel", "Begin.Time..s.", "End.Time..s.", "DistanceKm"], lines)
     printed, kinds = run_chapter("04-2-results.ipynb", tmp_path / "executed.ipynb", data="real", home=str(tmp_path))
     assert "real: 56 clips with a call, 2 recordings of ships" in printed
-    assert kinds.count("image/png") == 3  # figure 3, the ratios, and the fits
-    assert claims.MIMETYPE not in kinds
+    assert "as stored" not in printed
+    assert kinds.count("image/png") == 4  # figure 3, the ratios, the fits, and the unknowns
+    assert kinds.count(claims.MIMETYPE) == 8  # three claims under both protocols, the fits, and the abstract
 
 
 @pytest.mark.parametrize("chapter", ["03-3-results.ipynb", "04-2-results.ipynb"])

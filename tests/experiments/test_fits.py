@@ -134,7 +134,7 @@ def test_alarms_are_counted_ship_by_ship_after_two_seconds(tmp_path):
     assert list(table["source"].unique()) == ["DeepShip", "ShipsEar, excerpts"]
     keys = ["source", "ship", "detector", "threshold"]
     assert not table.duplicated(keys).any()
-    assert len(table) == (3 + 2) * sum(map(len, fits.TAILS.values()))
+    assert len(table) == (3 + 2) * sum(map(len, fits.SHIP_THRESHOLDS.values()))
     excerpts = table[table["source"] == "ShipsEar, excerpts"].set_index(["ship", "detector", "threshold"])
     assert excerpts["alarms"].loc["0_1", "max-pooled PCEN", 3.2] == 2
     assert excerpts["alarms"].loc["2_0", "max-pooled PCEN", 3.2] == 0

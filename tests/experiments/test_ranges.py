@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import propagate
+from pcenlib import RIGHT_WHALE, propagate
+from pcenlib.datasets.right_whale import SimulatedRightWhale
 from pcenlib.experiments.ranges import (
     RecallCurve,
     fit_recall,
@@ -13,6 +14,7 @@ from pcenlib.experiments.ranges import (
     path_loss,
     range_interval,
     recall_curves,
+    share_found,
     threshold_at_rate,
 )
 
@@ -236,3 +238,27 @@ def test_a_clean_cut_lies_between():
 def test_errors_name_what_is_wrong(levels, detected, message):
     with pytest.raises(ValueError, match=message):
         fit_recall(levels, detected)
+
+
+# Whales
+
+
+def test_fewer_up_calls_are_found_from_farther_away():
+    whales = SimulatedRightWhale(n_bins=2, n_days=4, n_calls=3)
+    distances = (1000.0, 5000.0, 20000.0)
+    shares = share_found(whales, distances, setting=RIGHT_WHALE, threshold=2.35)
+    assert shares.shape == (3,)
+    assert list(shares) == sorted(shares, reverse=True)
+    assert_allclose(shares * 12 % 1, 0, atol=1e-9)  # of the twelve in the nearest bin
+    assert_array_equal(share_found(whales, distances, setting=RIGHT_WHALE, threshold=0.0), 1)
+    assert_array_equal(share_found(whales, distances, setting=RIGHT_WHALE, threshold=99.0), 0)
+
+
+def test_up_calls_are_found_as_far_away_as_a_buoy_and_a_glider_found_recorded_ones():
+    # Johnson et al. (2022): a probability of 0.33 at 6.2 km for a buoy and at 8.6 to 13.4 km for a glider, of 0.10 at
+    # 14.4 km and at 22.6 to 27.5 km. The threshold is that of about one false alarm a minute.
+    whales = SimulatedRightWhale(seed=0, n_bins=1, n_days=25, n_calls=4)
+    near, middle, far = share_found(whales, (6200.0, 13400.0, 27500.0), setting=RIGHT_WHALE, threshold=2.35)
+    assert near > 0.3
+    assert 0.1 < middle < 0.33
+    assert far < 0.15
