@@ -4,9 +4,9 @@ A row is one detector at one distance, for one group of calls such as a bird or 
 thresholds, `mtbfa_table` adds the false alarms of the recordings, and `over_groups` takes medians over groups. The
 other functions put detectors and protocols beside each other: how many times fewer false alarms, how much farther.
 
-A detector that raised no false alarm has no time to divide. In `mtbfa_ratio` and `protocol_factors`, which are for each
-group, such a ratio is infinite, zero or missing, so a median over groups can still be taken. `bounded_ratio`, which is
-of medians, gives the bound that the duration of the recordings allows.
+A detector that raised no false alarm has no time to divide. In `protocol_factors`, which is for each group, such a
+ratio is infinite, zero or missing, so a median over groups can still be taken. `bounded_ratio`, which is of medians,
+gives the bound that the duration of the recordings allows.
 
 The column `detector` is categorical, so detectors keep the paper's order, or that of their first appearance, in
 whatever is grouped, pivoted or sorted by it.
@@ -31,10 +31,8 @@ __all__ = [
     "calibrate",
     "detection_range",
     "detection_ranges",
-    "equal_range",
     "in_order",
     "medians_in_words",
-    "mtbfa_ratio",
     "mtbfa_table",
     "over_groups",
     "protocol_factors",
@@ -234,33 +232,6 @@ def medians_in_words(
     return readable(over_groups(table, by=by)).pivot(index=list(index), columns=list(columns), values="mtbfa")
 
 
-def mtbfa_ratio(table: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> "pd.DataFrame":
-    """How many times fewer false alarms one detector raises than another, at the same recall.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `mtbfa_table`, with any further columns that tell its rows apart: a protocol, a seed.
-    detector, over : str
-        The detector whose mean time between false alarms is divided, and the one whose time divides it.
-
-    Returns
-    -------
-    DataFrame
-        One row for each distance, group and whatever else there is, with the `ratio`: ``inf`` if `detector` alone
-        raised no false alarm, and missing if neither raised any.
-
-    Notes
-    -----
-    Both detectors listened to the same recordings, so the ratio of their times is the inverse ratio of their false
-    alarms.
-    """
-    _check_detectors(table, [detector, over], [*KEYS, "false_alarms"])
-    keys = [name for name in table.columns if name not in {"detector", *MEASURED}]
-    alarms = table.pivot(index=keys, columns="detector", values="false_alarms").astype(float)
-    return (alarms[over] / alarms[detector]).rename("ratio").reset_index()
-
-
 def bounded_ratio(
     medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX
 ) -> "pd.DataFrame":
@@ -397,7 +368,7 @@ def ratio_range(ratios: "pd.Series[float]", level: float = 1.0) -> float:
     Parameters
     ----------
     ratios : Series
-        One ratio from `mtbfa_ratio` for each distance. The index has a level `distance`, in increasing order.
+        One ratio of false alarms for each distance. The index has a level `distance`, in increasing order.
     level : float
         The ratio that is asked for. At 1, both detectors raise as many false alarms.
 
@@ -414,31 +385,6 @@ def ratio_range(ratios: "pd.Series[float]", level: float = 1.0) -> float:
     logs = ratios.clip(1e-3, 1e3).transform(np.log)
     smooth = np.exp(logs.rolling(3, center=True, min_periods=2).mean())
     return detection_range(ratios.index.get_level_values("distance"), smooth, level)
-
-
-def equal_range(medians: "pd.DataFrame", detector: str = MAX_POOLED_PCEN, *, over: str = AVERAGED_FLUX) -> float:
-    """Distance up to which one detector raises as few false alarms as another does at the nearest distance.
-
-    Parameters
-    ----------
-    medians : DataFrame
-        From `over_groups`, of one experiment.
-    detector, over : str
-        The detector whose range is asked for, and the one that it is compared to.
-
-    Returns
-    -------
-    float
-        As of `detection_range`; missing if `over` raised no false alarm there, because there is nothing to compare to.
-
-    Notes
-    -----
-    In the paper, PCEN at 300 m does as well as averaged flux at 30 m.
-    """
-    _check_detectors(medians, [detector, over], ["distance", "detector", "mtbfa"])
-    times = medians.pivot(index="distance", columns="detector", values="mtbfa")
-    level = float(times[over].iloc[0])
-    return detection_range(times.index, times[detector], level) if math.isfinite(level) else math.nan
 
 
 def _check_detectors(table: "pd.DataFrame", detectors: Sequence[str], columns: list[str]) -> None:

@@ -15,10 +15,8 @@ from pcenlib.experiments.tables import (
     calibrate,
     detection_range,
     detection_ranges,
-    equal_range,
     in_order,
     medians_in_words,
-    mtbfa_ratio,
     mtbfa_table,
     over_groups,
     protocol_factors,
@@ -176,43 +174,6 @@ def test_bad_tables_are_refused():
         mtbfa_table(calibrate(positives()), Counts(1, {"flux": [1]}), hop=1)
 
 
-# Ratios
-
-
-def test_ratio_by_hand():
-    found = mtbfa_ratio(experiment([(20, 8, 4), (30, 60, 60)]))
-    assert found.columns.tolist() == ["distance", "group", "ratio"]
-    assert found["ratio"].tolist() == [5.0, 0.5]
-
-
-def test_ratio_is_that_of_the_times():
-    table = experiment([(20, 8, 4), (30, 60, 7)])
-    times = table.pivot(index=["distance", "group"], columns="detector", values="mtbfa")
-    expected = times["max-pooled flux"] / times["averaged flux"]
-    assert mtbfa_ratio(table, "max-pooled flux")["ratio"].tolist() == pytest.approx(expected.tolist())
-
-
-def test_ratio_keeps_what_else_tells_rows_apart():
-    tables = [experiment([(20, 8, 4), (30, 60, 60)], protocol="paper", seed=1)]
-    tables.append(experiment([(9, 8, 3), (30, 60, 60)], protocol="paper", seed=2))
-    found = mtbfa_ratio(pd.concat(tables)).set_index(["protocol", "seed", "distance"])["ratio"]
-    assert found["paper", 1, 30.0] == 5
-    assert found["paper", 2, 30.0] == 3
-
-
-def test_ratio_without_false_alarms():
-    alone, none = mtbfa_ratio(experiment([(20, 8, 0), (0, 8, 0)]))["ratio"]
-    assert math.isinf(alone)
-    assert math.isnan(none)
-
-
-def test_ratio_needs_both_detectors():
-    with pytest.raises(ValueError, match="dolphins is missing"):
-        mtbfa_ratio(experiment([(1, 1, 1), (1, 1, 1)]), over="dolphins")
-    with pytest.raises(ValueError, match="false_alarms"):
-        mtbfa_ratio(pd.DataFrame({"distance": [1], "group": ["a"], "detector": ["averaged flux"]}))
-
-
 # Ratios of medians
 
 
@@ -249,10 +210,9 @@ def test_bounded_ratio_keeps_what_else_tells_rows_apart():
     assert found["text"].tolist() == ["2.5", "0.4"]
 
 
-def test_bounded_ratio_and_equal_range_need_both_detectors():
-    for function in (bounded_ratio, equal_range):
-        with pytest.raises(ValueError, match="dolphins is missing"):
-            function(medians(1, 1), over="dolphins")
+def test_bounded_ratio_needs_both_detectors():
+    with pytest.raises(ValueError, match="dolphins is missing"):
+        bounded_ratio(medians(1, 1), over="dolphins")
 
 
 # Factors of protocols
@@ -360,16 +320,6 @@ def test_ranges_of_each_detector_in_each_experiment():
     alone = detection_ranges(near, 30.0)
     assert alone.index.tolist() == DETECTORS
     assert alone["averaged flux"] == 0
-
-
-@pytest.mark.parametrize(
-    ("flux", "distance"),
-    [(100, 60), (10, 75), (0.5, math.inf), (2000, 0), (math.inf, math.nan)],
-)
-def test_equal_range_is_that_of_the_others_nearest_time(flux, distance):
-    places = zip((30.0, 60.0, 90.0), (1000, 100, 1), (flux, 0.1, 0.1), strict=True)
-    table = pd.concat([medians(pcen, other).assign(distance=d) for d, pcen, other in places])
-    assert equal_range(table) == pytest.approx(distance, nan_ok=True)
 
 
 @pytest.mark.parametrize(
