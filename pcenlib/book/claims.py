@@ -155,11 +155,13 @@ def badge(outcome: str) -> str:
 
 
 def digits(value: float | str) -> str:
-    """A number with three digits, or two after the point below 1; "inf" has no limit."""
+    """A number with two digits after the point below 10, and else with three in all; "inf" has no limit."""
     value = float(value)
     if math.isinf(value):
         return "no limit"
-    return f"{value:.2f}" if abs(value) < 1 else f"{value:.3g}"
+    if value.is_integer() or abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
 
 
 def in_words(estimate: float | str | None, low: float | str | None, high: float | str | None) -> str:

@@ -255,6 +255,7 @@ def repropagated_calls(calls: RealSet, *scenes: RealSet) -> "pd.DataFrame":
 
     level = simulated_scene_level()
     dataset = repropagate(calls, scenes, seed=SEED, scene_level=level)
+    dataset = replace(dataset, night=replace(dataset.night, scatter=0.0))  # the level of the median sensor
     rows = []
     window = round(0.010 * SR)
     for call in dataset.calls:

@@ -163,7 +163,7 @@ def test_the_agreement_of_a_rule_is_said_in_words():
     for id, name, words in [
         ("fig3-fifty", "simulated", "the whole interval is at least 33.3."),
         ("fig3-twelve", "simulated", "the whole interval is from 8 to 18."),
-        ("cost", "simulated", "the whole interval is at most 1.5."),
+        ("cost", "simulated", "the whole interval is at most 1.50."),
     ]:
         assert words in ledger()[id].evidence[name].rule
 
@@ -297,12 +297,23 @@ def test_cards_are_escaped():
 def test_cards_show_the_estimate_beside_the_papers_value():
     ends = {"low": 2.9, "high": math.inf}
     card = record("fig3-fifty", "deepship", measured="m", estimate=6.04, n="15 ships", **ends)._repr_html_()
-    assert "6.04 (95 % 2.9 to no limit); the paper: 50" in card
+    assert "6.04 (95 % 2.90 to no limit); the paper: 50" in card
     assert "other recordings, 15 ships" in card
     assert "Estimate" not in record("flux-gain", "exact", measured="m", outcome="true")._repr_html_()
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.284, "0.28"), (1, "1"), (113.4, "113"), ("inf", "no limit")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.284, "0.28"),
+        (0.9998, "1.00"),
+        (1, "1"),
+        (6.04, "6.04"),
+        (113.4, "113"),
+        (4321.5, "4322"),
+        ("inf", "no limit"),
+    ],
+)
 def test_numbers_have_few_digits(value, text):
     assert claims.digits(value) == text
 

@@ -383,11 +383,11 @@ def envelope(x, sr):
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
-def test_chirps_of_one_insect(rate, sr=SR):
+def test_chirps_of_one_insect(rate):
     shares, counts = [], []
     for seed in range(12):
-        x = envelope(insects(20 * sr, sr, np.random.default_rng(seed), singers=1, rate=rate, spread=0), sr)
-        loud = np.convolve(x > 0.05, np.ones(round(0.04 * sr)), mode="same") > 0  # pulses of a chirp joined
+        x = envelope(insects(20 * SR, SR, np.random.default_rng(seed), singers=1, rate=rate, spread=0), SR)
+        loud = np.convolve(x > 0.05, np.ones(round(0.04 * SR)), mode="same") > 0  # pulses of a chirp joined
         counts.append(np.sum(np.diff(loud.astype(int)) > 0) / 20)
         shares.append(np.mean(x > 0.05))
     assert 0.5 * rate < min(counts) < max(counts) < 1.7 * rate
