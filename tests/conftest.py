@@ -14,7 +14,7 @@ settings.load_profile("pcenlib")
 for name in ("MAKEFLAGS", "MAKELEVEL"):
     os.environ.pop(name, None)
 
-# A shell starts what it runs in the background with interrupts ignored, and so would every process that a test starts and
-# interrupts.
+# A shell starts what it runs in the background with interrupts ignored, and processes that a test starts and interrupts
+# would ignore them too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -151,10 +151,11 @@ def outdoor_kinds(esc50: RealSet) -> "pd.DataFrame":
         if (kind := Esc50.category(name)) not in KINDS:
             continue
         source, sr, _ = Esc50(esc50.folder).recording(name)
-        if len(source) < SHORTEST_KIND * sr:
+        x = waveform(source, NIGHTHAWK.sr, sr=sr)
+        if x.size < SHORTEST_KIND * NIGHTHAWK.sr:
             continue
         about = {"clip": Path(name).stem, "kind": kind, "source": Esc50.source(name)}
-        tails = measure_tails(waveform(source, NIGHTHAWK.sr, sr=sr), NIGHTHAWK, THRESHOLDS)
+        tails = measure_tails(x, NIGHTHAWK, THRESHOLDS)
         rows += [{**about, "detector": detector, **measured._asdict()} for detector, measured in tails.items()]
     return pd.DataFrame(rows)
 

@@ -119,7 +119,7 @@ def measure_tails(
     return measured
 
 
-def _counted(x: npt.NDArray[np.float64], setting: Setting) -> tuple[int, dict[str, npt.NDArray[np.float64]]]:
+def _counted(x: npt.NDArray[np.float64], setting: Setting) -> tuple[int, dict[str, npt.NDArray[np.floating]]]:
     """First frame that counts, and the detection functions in those that do."""
     first, last = math.ceil(SETTLING / setting.hop), setting.n_frames(x.shape[-1]) - math.ceil(ENDING / setting.hop)
     if x.ndim != 1 or last <= first:

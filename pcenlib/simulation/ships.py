@@ -117,9 +117,10 @@ def ships(n_ships: int, rng: np.random.Generator) -> list[Ship]:
 
     Transients are fitted to the alarms of the detection functions in the same passages, in the stored table
     *ship-tails*. Most ships hardly clank and a few give most of the alarms, so the rates of transients have a gamma
-    distribution and the alarms of a ship a negative binomial one, whose shape has the highest likelihood. The mean rate
-    is fitted to the alarms of max-pooled PCEN at a threshold of 2.33, the level to its alarms at 2.9 and 3.2, and the
-    width, about an octave, to those of averaged flux above 0.7. Spread and decay are not fitted.
+    distribution and the alarms of a ship a negative binomial one. Its shape is the most likely one given the alarms in
+    these passages and in the excerpts of ShipsEar. The mean rate is fitted to DeepShip's alarms of max-pooled PCEN at a
+    threshold of 2.33, the level to those at 2.9 and 3.2, and the width, about an octave, to those of averaged flux
+    above 0.7. Spread and decay are not fitted.
     """
     check_count("n_ships", n_ships)
     fleet = []

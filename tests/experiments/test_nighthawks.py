@@ -49,6 +49,7 @@ def sets(tmp_path, monkeypatch):
             path = tmp_path / "night_soundscapes" / f"S4A_20190522_{hour:02d}{minute:02d}00.wav"
             copies.sound(path, 10, 22000)
     monkeypatch.setattr(nighthawks, "N_RESAMPLES", 20)
+    monkeypatch.setattr(nighthawks, "N_SCENES", 2)
     few = SimulatedNighthawk(seed=1, n_calls=2, n_birds=1, distances=(30,), n_scenes=1)
     for name, value in {"OFFSETS": (0.0,), "FADES": (0.02, 0.06), "DISTANCES": (30, 500), "SIMULATED": few}.items():
         monkeypatch.setattr(nighthawks, name, value)
