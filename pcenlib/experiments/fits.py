@@ -92,7 +92,7 @@ MODULATIONS = [f"modulation_{rate:g}" for rate in MODULATION_RATES]
 
 
 THRESHOLDS = {AVERAGED_FLUX: (0.25, 0.35, 0.45), MAX_POOLED_FLUX: (1.6, 2.0, 2.4), MAX_POOLED_PCEN: (1.5, 1.75, 2.25)}
-"""Three thresholds of each detector: about those of half of the calls far away, at a middle distance and near by."""
+"""Three thresholds of each detector, about those of half of the calls far away, at a middle distance and near by."""
 
 KINDS: dict[str, Night | None] = {
     "rain": Night(rainy=1, singing=0, clicks=-inf),

@@ -77,7 +77,7 @@ class Run(NamedTuple):
     fade: float
     """Seconds over which the background recorded with a call rises and falls."""
     part: str
-    """Part of the night in which false alarms are counted: one of `PARTS`, or "all"."""
+    """Part of the night in which false alarms are counted, one of `PARTS`, or "all"."""
 
 
 BASIC = Run("recorded", 0.0, FADE, ALL)

@@ -35,13 +35,15 @@ from pcenlib.jobs.run import run
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXPERIMENTS", "KEPT", "KEYS", "OTHER_SEEDS", "SEEDS", "Seeded", "load", "pooled", "store"]
+__all__ = ["BOTH", "EXPERIMENTS", "KEPT", "KEYS", "OTHER_SEEDS", "SEEDS", "Seeded", "load", "pooled", "store"]
 
 
 SEEDS = range(2019, 2039)
 """The seeds that the ledger's rules are about."""
 OTHER_SEEDS = range(2039, 2059)
 """As many again, to see whether the outcomes are the same."""
+BOTH = (*SEEDS, *OTHER_SEEDS)
+"""All of them."""
 
 KEPT = Path("_build/seeds")
 """Where finished seeds are kept."""
@@ -121,7 +123,7 @@ def pooled(table: "pd.DataFrame") -> "pd.DataFrame":
 def store(
     name: str,
     *,
-    seeds: Sequence[int] = (*SEEDS, *OTHER_SEEDS),
+    seeds: Sequence[int] = BOTH,
     jobs: int | None = None,
     kept: Path = KEPT,
     folder: Path = stored.FOLDER,
@@ -214,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for name in options.names or EXPERIMENTS:
         start = time.perf_counter()
-        print(f"{name}: {len(SEEDS) + len(OTHER_SEEDS)} seeds", flush=True)
+        print(f"{name}: {len(BOTH)} seeds", flush=True)
         path = store(name, jobs=options.jobs)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB, {time.perf_counter() - start:.0f} s", flush=True)
 
