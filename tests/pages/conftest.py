@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first is the fastest
 
 
 def unavailable(reason):
@@ -28,7 +29,7 @@ def book():
 
 @pytest.fixture(scope="session")
 def browser():
-    executable = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         unavailable("there is no browser: install chromium")
     from playwright.sync_api import sync_playwright
