@@ -4,5 +4,5 @@ From samples to the spectrogram E, from E to the detection functions of the pape
 and its false alarms. Arrays in, arrays out: nothing here knows about animals, distances, tables or figures.
 
 In reading order: `novelty`, `setting`, `recordings` (with `riff`), `spectrogram`, `streaming` (with `transform` and
-`kernels`), `evaluation`.
+`kernels`), `evaluation`, `resampling`.
 """
