@@ -279,7 +279,10 @@ def bootstrap_alarms(
 
     Notes
     -----
-    The bootstrap knows only what was recorded. With fewer than some thirty clusters, intervals are rather narrow.
+    The bootstrap knows only what was recorded. With fewer than some thirty clusters, intervals are rather narrow. They
+    are even with forty if a few clusters hold most of the alarms: at a Fano factor of 30, the interval for a time holds
+    the truth in about 90 % of simulated data sets, not 95 %. The interval for a ratio of two detectors that suffer in
+    the same clusters does reach 95 %.
     """
     check_range("hop", hop, 0, open_low=True)
     n_calls = {np.shape(values) for values in calls.values()}

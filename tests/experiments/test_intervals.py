@@ -1,5 +1,7 @@
 """Areas, clusters, and the intervals that follow from drawing them again."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -83,12 +85,13 @@ def test_totals_by_hand():
 # False alarms
 
 
-def simulated(rng, *, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
+def simulated(rng, *, shape=2, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
     """Alarms that come by scenes, calls that come by birds: 30 and 6 alarms a scene above the true threshold of 1.
 
-    A scene has a rate from a gamma distribution, the same for both detectors. Heights of alarms are exponential.
+    A scene has a rate from a gamma distribution, the same for both detectors; the smaller its shape, the more alarms
+    are in the few worst scenes. Heights of alarms are exponential.
     """
-    rates = rng.gamma(2, 1 / 2, n_scenes)
+    rates = rng.gamma(shape, 1 / shape, n_scenes)
     recordings = {}
     for name, expected in zip(("flux", "pcen"), alarms, strict=True):
         heights = [rng.exponential(size=n) for n in rng.poisson(rates * expected * np.e)]
@@ -98,34 +101,40 @@ def simulated(rng, *, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
     return {name: 1 + 0.3 * values for name, values in luck.items()}, recordings, birds
 
 
-@pytest.fixture(scope="module")
-def data_sets():
-    """Intervals of 150 data sets whose truth is known, by the bootstrap and by Garwood."""
+@functools.cache
+def data_sets(shape):
+    """Intervals of 250 data sets whose truth is known, by the bootstrap and by Garwood."""
     rows = []
-    for k in range(150):
+    for k in range(250):
         rng = np.random.default_rng([2019, k])
-        calls, recordings, birds = simulated(rng)
+        calls, recordings, birds = simulated(rng, shape=shape)
         found = bootstrap_alarms(calls, recordings, call_clusters=birds, count="frames", hop=0.5, rng=rng, n=100)
         time, ratio = found.mtbfa("flux"), found.ratio("pcen", "flux")
         fewest, most = poisson_interval(found.alarms["flux"][0])
         fano = fano_factor(alarms_in_each(recordings["flux"], [1], count="frames")[0])
         duration = found.durations[0]
         rows.append([time["low"], time["high"], ratio["low"], ratio["high"], duration / most, duration / fewest, fano])
-    return np.array(rows)
+    return np.array(rows).T
 
 
 def share_that_covers(low, high, truth):
     return np.mean((low <= truth) & (truth <= high))
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says(data_sets):
-    assert 0.88 <= share_that_covers(*data_sets.T[:2], 999 * 0.5 / 30) <= 0.99
-    assert 0.88 <= share_that_covers(*data_sets.T[2:4], 5) <= 0.99
+# With the skewed rates of shape 1, forty scenes are too few for 95 %. The worst scenes are often not among them, and
+# the interval holds the true time in about 90 % of the data sets. The limit is two standard errors lower.
+@pytest.mark.parametrize(("shape", "least"), [(2, 0.88), (1, 0.85)])
+def test_the_interval_covers_the_truth_about_as_often_as_it_says(shape, least):
+    found = data_sets(shape)
+    assert least <= share_that_covers(*found[:2], 999 * 0.5 / 30) <= 0.99
+    assert 0.88 <= share_that_covers(*found[2:4], 5) <= 0.99
 
 
-def test_the_interval_for_independent_alarms_does_not(data_sets):
-    assert share_that_covers(*data_sets.T[4:6], 999 * 0.5 / 30) < 0.5
-    assert data_sets[:, 6].mean() > 10
+@pytest.mark.parametrize(("shape", "fano"), [(2, 15), (1, 30)])
+def test_the_interval_for_independent_alarms_does_not(shape, fano):
+    found = data_sets(shape)
+    assert share_that_covers(*found[4:6], 999 * 0.5 / 30) < 0.5
+    assert found[6].mean() == pytest.approx(fano, rel=0.1)
 
 
 def test_scenes_alone_cover_and_their_alarms_one_by_one_do_not():
