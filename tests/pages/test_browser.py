@@ -32,8 +32,9 @@ SOUNDS = """async () => Promise.all([...document.querySelectorAll('audio')].map(
 }))"""
 
 
-# A page holds thousands of colored words of code, and axe takes milliseconds over the color of each. Of those that stand
-# alike (the same classes, within elements of the same classes) one is enough; the others become as much empty space.
+# A page holds thousands of colored words of code, and axe takes milliseconds over the color of each. Of those that
+# stand alike (the same classes, within elements of the same classes) one is enough; the others become as much empty
+# space.
 BLANK_REPEATED_WORDS_OF_CODE = """() => {
     const seen = new Set();
     for (const word of document.querySelectorAll('pre span, dt.sig span')) {
