@@ -38,8 +38,14 @@ OUTCOMES = {
     claims.UNTESTED: "No chapter has tested it.",
 }
 RULE = (
-    "Before anything is measured, a rule says which values agree with the claim: an estimate agrees if its whole 95 % "
-    "interval is among them, disagrees if none of it is, and is inconclusive otherwise."
+    "A rule says which values agree with the claim: an estimate agrees if its whole 95 % interval is among them, "
+    "disagrees if none of it is, and is inconclusive otherwise."
+)
+WRITTEN = (
+    "**When the rules were written.** Every rule for an estimate was committed before the estimate that it now judges. "
+    "The rules were not written blind, though: rough figures from the same recordings (ESC-50, DeepShip, ShipsEar, and "
+    "the re-propagated nighthawks) and from earlier simulations were already known, most of them from the first "
+    "edition of this book."
 )
 AXIS = "estimate ÷ the paper's value\n(open dots: ÷ the least or most that agrees)"
 INKS = {"light": ("#1a1a1a", "#ffffff", plots.CYCLE), "dark": ("#e6e6e6", "#121212", ["#7db0f7", "#ff9f6b", "#2fd0a2"])}
@@ -61,14 +67,17 @@ def page(rows: Sequence[Row], titles: Mapping[str, str]) -> str:
     counts = ", ".join(f"**{outcomes[outcome]}** {outcome}" for outcome in OUTCOMES if outcomes[outcome])
     lines = [
         *("# Claims ledger", ""),
-        "Every claim of the paper, in its order, with all the evidence that this edition has on it. The numbers were",
-        "measured when this book was built. An outcome that changes stops the build until somebody has reviewed it.",
+        "Every claim of the paper, in its order, with all the evidence that this edition has on it. Numbers from",
+        "recordings, and numbers over twenty seeds, come from tables stored with the book, which `make real-results`",
+        "and `make seeds` [compute again](how-to.md). All other numbers were computed when this book was built. The",
+        "build applies the rules to all of them, and an outcome that changes stops it until somebody has reviewed it.",
         "The same table as data: `_build/claims.json`.",
         *("", "## What the words mean", ""),
         *("**Evidence**, the strongest first. A claim's outcome rests on the strongest evidence there is.", ""),
         *definitions(EVIDENCE),
         *("**Outcomes.** " + RULE, ""),
         *definitions({claims.badge(outcome): text for outcome, text in OUTCOMES.items()}),
+        *(WRITTEN, ""),
         *("## In short", ""),
         *(f"{len(claims.by_claim(rows))} claims: {counts}.", ""),
         *(claims.summary(rows), ""),

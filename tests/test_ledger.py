@@ -58,7 +58,7 @@ def test_every_word_of_the_ledger_is_defined_on_its_page(rows):
     assert tuple(ledger.OUTCOMES) == (*claims.OUTCOMES, claims.UNTESTED)
     page = ledger.page(rows, TITLES)
     before = page[: page.index("## In short")]
-    for text in [*ledger.EVIDENCE, *ledger.EVIDENCE.values(), *ledger.OUTCOMES.values(), ledger.RULE]:
+    for text in [*ledger.EVIDENCE, *ledger.EVIDENCE.values(), *ledger.OUTCOMES.values(), ledger.RULE, ledger.WRITTEN]:
         assert text in before
     for outcome in ledger.OUTCOMES:
         assert claims.badge(outcome) in before

@@ -24,8 +24,8 @@ class NighthawkCalls(RealSet):
     about = About(
         title="Nocturnal flight calls: Common Nighthawk",
         key="rhinehart2022",
-        citation="Rhinehart, Kearney, Taylor, Chronister, Freeland-Haynes and Kitzes (2022). Nocturnal flight calls of "
-        "North America v0.1. doi:10.5281/zenodo.7054404",
+        citation="Rhinehart, Kearney, Taylor, Chronister, Freeland-Haynes and Kitzes (2022). Nocturnal bird flight "
+        "calls of North America, version 0.1. doi:10.5281/zenodo.7054404",
         licence="attribution; not for redistribution",
         obtain="clips of Common Nighthawk cut from https://doi.org/10.5281/zenodo.7054404, with the call at t = 1 s; "
         "to be made and put there by hand",

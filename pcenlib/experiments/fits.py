@@ -12,6 +12,7 @@ import numpy as np
 
 from pcenlib.core.evaluation import Counts, count_exceedances, merge_counts
 from pcenlib.core.recordings import info, waveform
+from pcenlib.core.resampling import resamples
 from pcenlib.core.setting import NIGHTHAWK, RIGHT_WHALE
 from pcenlib.core.streaming import AVERAGED_FLUX, MAX_POOLED_FLUX, MAX_POOLED_PCEN
 from pcenlib.datasets.esc50 import Esc50
@@ -19,7 +20,6 @@ from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 from pcenlib.experiments.evaluate import Workers, recording_functions
-from pcenlib.experiments.intervals import resamples
 from pcenlib.experiments.novelty_measurements import (
     NoveltyMeasurements,
     TailMeasurements,

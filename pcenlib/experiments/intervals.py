@@ -1,8 +1,7 @@
 """Intervals: the bootstrap, for results whose calls and recordings might as well have been others.
 
-There is one way to draw, `resample`: as many things as there are, with replacement. What comes in clusters is drawn in
-clusters, by `cluster_draws`: alarms of one scene, ship, source or hour come together, so a scene is in a resample as a
-whole or not at all. The first draw is what was measured, and an interval holds 95 % of the others.
+Draws are those of `pcenlib.core.resampling`. What comes in clusters is drawn in clusters, by `cluster_draws`: alarms of
+one scene, ship, source or hour come together, so a scene is in a resample as a whole or not at all.
 
 `bootstrap_alarms` is the one interval for false alarms. It draws the recordings, which are counted, and the calls,
 which set the threshold, the same ones for all detectors, so detectors are compared on the same luck. `mean_interval`
@@ -17,9 +16,9 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import as_finite_floats, check_count, check_range
 from pcenlib.core.evaluation import Counting, count_exceedances, poisson_interval, threshold_at_recall
+from pcenlib.core.resampling import CONFIDENCE, N_RESAMPLES, TAILS, interval, resample
 
 __all__ = [
-    "N_RESAMPLES",
     "BootstrapAlarms",
     "alarms_in_each",
     "area_under_curve",
@@ -27,10 +26,7 @@ __all__ = [
     "bootstrap_alarms",
     "cluster_draws",
     "fano_factor",
-    "interval",
     "mean_interval",
-    "resample",
-    "resamples",
     "totals",
 ]
 
@@ -38,9 +34,6 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-N_RESAMPLES = 1000
-CONFIDENCE = 0.95
-TAILS = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
 MOST_OF_NONE = float(poisson_interval(0, confidence=CONFIDENCE)[1])  # the most alarms to expect where none was counted
 
 
@@ -67,50 +60,6 @@ def area_under_curve(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Arra
     positives, negatives = np.asarray(positives), np.asarray(negatives)
     larger = mannwhitneyu(positives, negatives, axis=-1, method="asymptotic").statistic
     return np.asarray(larger / (positives.shape[-1] * negatives.shape[-1]), dtype=np.float64)
-
-
-def resample(n: int, rng: np.random.Generator) -> Indices:
-    """Which of n things are in one resample: n of them, drawn with replacement."""
-    return rng.integers(n, size=n)
-
-
-def resamples(n: int, rng: np.random.Generator) -> Indices:
-    """Which of n things are in each of many resamples.
-
-    Parameters
-    ----------
-    n : int
-        Number of calls, recordings, or whatever might as well have been others.
-    rng : numpy.random.Generator
-        Source of the resamples.
-
-    Returns
-    -------
-    ndarray, shape (1 + N_RESAMPLES, n)
-        Indices. The first row has each thing once, for what was measured.
-    """
-    return np.stack([np.arange(n), *(resample(n, rng) for _ in range(N_RESAMPLES))])
-
-
-def interval(name: str, values: npt.ArrayLike) -> dict[str, float]:
-    """A value and the interval with 95 % of its resamples, as columns of a table.
-
-    Parameters
-    ----------
-    name : str
-        Name of the value.
-    values : array_like, shape (draw,)
-        The value as measured, and that of each resample; ``inf`` is allowed.
-
-    Returns
-    -------
-    dict of str to float
-        The value by its name, and the ends of the interval with ``_low`` and ``_high`` after it.
-    """
-    values = np.asarray(values, dtype=float)
-    # Nothing is interpolated: halfway between a time and "longer than the recordings" there is no number.
-    low, high = np.quantile(values[1:], TAILS, method="inverted_cdf")
-    return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
 def alarms_in_each(
@@ -330,7 +279,10 @@ def bootstrap_alarms(
 
     Notes
     -----
-    The bootstrap knows only what was recorded. With fewer than some thirty clusters, intervals are rather narrow.
+    The bootstrap knows only what was recorded. With fewer than some thirty clusters, intervals are rather narrow. They
+    are even with forty if a few clusters hold most of the alarms: at a Fano factor of 30, the interval for a time holds
+    the truth in about 90 % of simulated data sets, not 95 %. The interval for a ratio of two detectors that suffer in
+    the same clusters does reach 95 %.
     """
     check_range("hop", hop, 0, open_low=True)
     n_calls = {np.shape(values) for values in calls.values()}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib.core.resampling import interval
 from pcenlib.datasets.level_tables import LevelTable
-from pcenlib.experiments.intervals import interval
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.transmission import (
     NEAR,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib.core.resampling import N_RESAMPLES, interval
 from pcenlib.core.streaming import AVERAGED_FLUX, DETECTORS, MAX_POOLED_PCEN
 from pcenlib.datasets.nighthawk import SR, SimulatedNighthawk
 from pcenlib.datasets.real import RealSet
 from pcenlib.datasets.repropagated import FADE, RepropagatedNighthawk, band_level, repropagate
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import MOST_OF_NONE, N_RESAMPLES, BootstrapAlarms, bootstrap_alarms, interval
+from pcenlib.experiments.intervals import MOST_OF_NONE, BootstrapAlarms, bootstrap_alarms
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import detection_range

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.recordings import waveform
+from pcenlib.core.resampling import N_RESAMPLES, interval
 from pcenlib.core.streaming import DETECTORS, MAX_POOLED_FLUX
 from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.interface import Clip, Sound
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.real import RealSet
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import N_RESAMPLES, alarms_in_each, cluster_draws, interval
+from pcenlib.experiments.intervals import alarms_in_each, cluster_draws
 from pcenlib.experiments.protocols import NIGHTHAWK_PAPER, NIGHTHAWK_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.tables import calibrate

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import scipy
 
 from pcenlib.core.checks import as_real_floats, check_count, check_range
+from pcenlib.core.resampling import resample
 from pcenlib.core.setting import Setting
 from pcenlib.core.streaming import detection_functions
 from pcenlib.datasets.interface import DataSet
-from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, spreading_loss
 
 __all__ = [

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pcenlib.core.novelty import over_background
 from pcenlib.core.recordings import waveform
+from pcenlib.core.resampling import N_RESAMPLES, interval
 from pcenlib.core.setting import RIGHT_WHALE, Setting
 from pcenlib.core.spectrogram import spectrogram
 from pcenlib.core.streaming import AVERAGED_FLUX, DETECTORS, MAX_POOLED_FLUX, MAX_POOLED_PCEN
@@ -18,14 +19,7 @@ from pcenlib.datasets.real import RealSet, read
 from pcenlib.datasets.right_whale_challenge import received_snr
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
 from pcenlib.experiments.evaluate import clip_values, recording_functions
-from pcenlib.experiments.intervals import (
-    N_RESAMPLES,
-    area_under_curve,
-    blocks,
-    bootstrap_alarms,
-    cluster_draws,
-    interval,
-)
+from pcenlib.experiments.intervals import area_under_curve, blocks, bootstrap_alarms, cluster_draws
 from pcenlib.experiments.protocols import RIGHT_WHALE_BELOW_900, RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED, Protocol
 from pcenlib.experiments.stored import Experiment, describe
 

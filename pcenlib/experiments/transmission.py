@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pcenlib.core.resampling import resample
 from pcenlib.datasets.level_tables import LevelTable
-from pcenlib.experiments.intervals import resample
 from pcenlib.simulation.acoustics import atmospheric_absorption, spreading_loss
 
 if TYPE_CHECKING:

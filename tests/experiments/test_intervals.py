@@ -1,11 +1,13 @@
-"""Resampling: areas, resamples, clusters, and the intervals that follow from them."""
+"""Areas, clusters, and the intervals that follow from drawing them again."""
+
+import functools
 
 import numpy as np
 import pytest
 
 from pcenlib.core.evaluation import poisson_interval, threshold_at_recall
+from pcenlib.core.resampling import interval, resamples
 from pcenlib.experiments.intervals import (
-    N_RESAMPLES,
     BootstrapAlarms,
     alarms_in_each,
     area_under_curve,
@@ -13,10 +15,7 @@ from pcenlib.experiments.intervals import (
     bootstrap_alarms,
     cluster_draws,
     fano_factor,
-    interval,
     mean_interval,
-    resample,
-    resamples,
     totals,
 )
 
@@ -28,28 +27,6 @@ def test_area_is_the_share_of_pairs_in_order():
     assert area_under_curve(calls, noise) == pytest.approx(np.mean(pairs))
     assert area_under_curve(noise, calls) == pytest.approx(1 - np.mean(pairs))
     assert area_under_curve([calls, calls + 9], [noise, noise]) == pytest.approx([np.mean(pairs), 1])
-
-
-def test_resamples_come_after_what_was_measured():
-    found = resamples(5, np.random.default_rng(0))
-    assert found.shape == (1 + N_RESAMPLES, 5)
-    assert found[0].tolist() == [0, 1, 2, 3, 4]
-    assert set(found.ravel()) == set(range(5))
-    assert any(len(set(row)) < 5 for row in found[1:].tolist())
-
-
-def test_resamples_are_drawn_one_after_the_other_by_the_one_way_there_is():
-    found, rng = resamples(7, np.random.default_rng(0)), np.random.default_rng(0)
-    assert all((row == resample(7, rng)).all() for row in found[1:])
-
-
-def test_interval_holds_95_per_cent_of_the_resamples_and_takes_infinity():
-    resamples = np.random.default_rng(0).permutation(np.arange(N_RESAMPLES, dtype=float))
-    found = interval("time", [7.0, *resamples])
-    inside = (resamples >= found["time_low"]) & (resamples <= found["time_high"])
-    assert found["time"] == 7
-    assert abs(inside.mean() - 0.95) < 0.01
-    assert interval("time", np.full(1 + N_RESAMPLES, np.inf))["time_low"] == np.inf
 
 
 # Clusters
@@ -108,12 +85,13 @@ def test_totals_by_hand():
 # False alarms
 
 
-def simulated(rng, *, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
+def simulated(rng, *, shape=2, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
     """Alarms that come by scenes, calls that come by birds: 30 and 6 alarms a scene above the true threshold of 1.
 
-    A scene has a rate from a gamma distribution, the same for both detectors. Heights of alarms are exponential.
+    A scene has a rate from a gamma distribution, the same for both detectors; the smaller its shape, the more alarms
+    are in the few worst scenes. Heights of alarms are exponential.
     """
-    rates = rng.gamma(2, 1 / 2, n_scenes)
+    rates = rng.gamma(shape, 1 / shape, n_scenes)
     recordings = {}
     for name, expected in zip(("flux", "pcen"), alarms, strict=True):
         heights = [rng.exponential(size=n) for n in rng.poisson(rates * expected * np.e)]
@@ -123,34 +101,40 @@ def simulated(rng, *, n_scenes=40, alarms=(30, 6), n_birds=30, calls_a_bird=4):
     return {name: 1 + 0.3 * values for name, values in luck.items()}, recordings, birds
 
 
-@pytest.fixture(scope="module")
-def data_sets():
-    """Intervals of 150 data sets whose truth is known, by the bootstrap and by Garwood."""
+@functools.cache
+def data_sets(shape):
+    """Intervals of 250 data sets whose truth is known, by the bootstrap and by Garwood."""
     rows = []
-    for k in range(150):
+    for k in range(250):
         rng = np.random.default_rng([2019, k])
-        calls, recordings, birds = simulated(rng)
+        calls, recordings, birds = simulated(rng, shape=shape)
         found = bootstrap_alarms(calls, recordings, call_clusters=birds, count="frames", hop=0.5, rng=rng, n=100)
         time, ratio = found.mtbfa("flux"), found.ratio("pcen", "flux")
         fewest, most = poisson_interval(found.alarms["flux"][0])
         fano = fano_factor(alarms_in_each(recordings["flux"], [1], count="frames")[0])
         duration = found.durations[0]
         rows.append([time["low"], time["high"], ratio["low"], ratio["high"], duration / most, duration / fewest, fano])
-    return np.array(rows)
+    return np.array(rows).T
 
 
 def share_that_covers(low, high, truth):
     return np.mean((low <= truth) & (truth <= high))
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says(data_sets):
-    assert 0.88 <= share_that_covers(*data_sets.T[:2], 999 * 0.5 / 30) <= 0.99
-    assert 0.88 <= share_that_covers(*data_sets.T[2:4], 5) <= 0.99
+# With the skewed rates of shape 1, forty scenes are too few for 95 %. The worst scenes are often not among them, and
+# the interval holds the true time in about 90 % of the data sets. The limit is two standard errors lower.
+@pytest.mark.parametrize(("shape", "least"), [(2, 0.88), (1, 0.85)])
+def test_the_interval_covers_the_truth_about_as_often_as_it_says(shape, least):
+    found = data_sets(shape)
+    assert least <= share_that_covers(*found[:2], 999 * 0.5 / 30) <= 0.99
+    assert 0.88 <= share_that_covers(*found[2:4], 5) <= 0.99
 
 
-def test_the_interval_for_independent_alarms_does_not(data_sets):
-    assert share_that_covers(*data_sets.T[4:6], 999 * 0.5 / 30) < 0.5
-    assert data_sets[:, 6].mean() > 10
+@pytest.mark.parametrize(("shape", "fano"), [(2, 15), (1, 30)])
+def test_the_interval_for_independent_alarms_does_not(shape, fano):
+    found = data_sets(shape)
+    assert share_that_covers(*found[4:6], 999 * 0.5 / 30) < 0.5
+    assert found[6].mean() == pytest.approx(fano, rel=0.1)
 
 
 def test_scenes_alone_cover_and_their_alarms_one_by_one_do_not():

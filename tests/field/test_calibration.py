@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from pcenlib import RIGHT_WHALE
+from pcenlib.core.evaluation import poisson_interval
 from pcenlib.core.streaming import detection_functions
 from pcenlib.field import calibration
-from pcenlib.field.calibration import calibrate_threshold
+from pcenlib.field.calibration import calibrate_threshold, rate_interval
 from pcenlib.field.events import runs, settled
 from pcenlib.field.search import Search
 from pcenlib.field.survey import survey
@@ -46,6 +47,38 @@ def test_a_calibrated_threshold_is_the_smallest_that_keeps_the_rate(rate, quiet)
     assert f"threshold {calibration.threshold:.3f}: {calibration.alarms} alarms in" in str(calibration)
 
 
+@pytest.mark.parametrize("stretch", [2.0, 77.7])
+def test_stretches_change_neither_threshold_nor_alarms(stretch, quiet, monkeypatch):
+    # Alarms last for at least the gap of three seconds, so those of a short stretch always go on into the next.
+    options = {"false_alarms_per_hour": 100, "min_gap": 3.0, "jobs": 1, "progress": False}
+    path = quiet / "0.wav"
+    whole = calibrate_threshold([path], RIGHT_WHALE, **options)
+    monkeypatch.setattr(calibration, "STRETCH", stretch)
+    found = calibrate_threshold([path], RIGHT_WHALE, **options)
+    assert found[:2] == whole[:2]
+    assert found.hours == pytest.approx(whole.hours)
+    values = settled([detection_functions(path, RIGHT_WHALE).max_pooled_pcen], s=0.33)
+    gap = math.ceil(3 / RIGHT_WHALE.hop)
+    assert found.alarms == len(list(runs(values, found.threshold, gap=gap, longest=10**6))) > 25
+
+
+def test_a_shower_makes_the_interval_wide(quiet, tmp_path):
+    times = range(600, 660, 4)  # a minute of 15 alarms in an hour and a half
+    write_night(tmp_path / "shower.wav", whale, sr=2000, seconds=1800, times=times, snrs=[40] * 15, seed=9)
+    options = {"false_alarms_per_hour": 10, "jobs": 1, "progress": False}
+    found = calibrate_threshold([quiet, tmp_path], RIGHT_WHALE, **options)
+    assert found.alarms == 15
+    fewest, most = poisson_interval(15)
+    assert found.low == 0 < fewest / found.hours
+    assert found.high > 1.5 * most / found.hours
+
+
+def test_an_empty_recording_is_named(quiet, tmp_path):
+    write_night(tmp_path / "empty.wav", whale, sr=2000, seconds=0, times=[], snrs=[])
+    with pytest.raises(OSError, match=r"must be readable(.|\n)*empty\.wav"):
+        calibrate_threshold([quiet, tmp_path], RIGHT_WHALE, false_alarms_per_hour=5, jobs=1, progress=False)
+
+
 def test_a_longer_gap_and_fewer_bands_need_a_lower_threshold(quiet):
     options = {"false_alarms_per_hour": 20, "jobs": 1, "progress": False}
     usual = calibrate_threshold([quiet], RIGHT_WHALE, **options).threshold
@@ -73,3 +106,65 @@ def test_quiet_recordings_must_be_readable_and_quiet(quiet, tmp_path, monkeypatc
 def test_a_rate_must_be_positive(quiet):
     with pytest.raises(ValueError, match=r"^false_alarms_per_hour must"):
         calibrate_threshold([quiet], RIGHT_WHALE, false_alarms_per_hour=0)
+
+
+# The interval
+
+
+def garwood(alarms, hours):
+    return tuple(np.array(poisson_interval(np.sum(alarms))) / np.sum(hours))
+
+
+def test_alarms_in_one_stretch_give_a_wider_interval_than_independent_ones():
+    low, high = rate_interval([0, 0, 0, 12, 0, 0], [1 / 6] * 6)
+    fewest, most = garwood(12, 1)
+    assert low < fewest
+    assert high > most
+
+
+@pytest.mark.parametrize("alarms", [[3], [0], [0, 0, 0], [2, 2, 2, 2]])
+def test_stretches_that_cannot_show_more_give_the_interval_of_independent_alarms(alarms):
+    hours = np.full(len(alarms), 0.15)
+    assert rate_interval(alarms, hours) == pytest.approx(garwood(alarms, hours))
+
+
+def test_stretches_are_drawn_with_their_durations():
+    # The same rate in each, so drawing them says nothing new; their numbers alone would differ widely.
+    alarms = np.array([1, 40, 1, 40, 1, 40])
+    assert rate_interval(alarms, alarms / 60) == pytest.approx(garwood(alarms, alarms / 60))
+    assert rate_interval(alarms, np.full(6, 0.1))[1] > garwood(alarms, 0.6)[1]
+
+
+def test_the_interval_is_the_same_again():
+    alarms, hours = np.random.default_rng(0).integers(0, 9, 20), np.full(20, 1 / 6)
+    assert rate_interval(alarms, hours) == rate_interval(alarms, hours)
+
+
+@pytest.mark.parametrize(("alarms", "hours"), [([], []), ([1, 2], [1]), ([1], [0]), (3, 1)])
+def test_stretches_without_a_rate_are_refused(alarms, hours):
+    with pytest.raises(ValueError, match=r"^alarms and hours must be as many"):
+        rate_interval(alarms, hours)
+
+
+N_DATA_SETS = 1000
+
+
+def coverage(shape, truth=5.0, n_stretches=36):
+    """How often the interval for six hours, and Garwood's, hold the truth, in alarms per stretch."""
+    held, hours = [], np.full(n_stretches, 1 / 6)
+    for k in range(N_DATA_SETS):
+        rng = np.random.default_rng([2019, k])
+        rates = truth * rng.gamma(shape, 1 / shape, n_stretches) if shape else truth
+        alarms = rng.poisson(rates, n_stretches)
+        for low, high in (rate_interval(alarms, hours), garwood(alarms, hours)):
+            held.append(low <= 6 * truth <= high)
+    return np.reshape(held, (N_DATA_SETS, 2)).mean(axis=0)
+
+
+def test_the_interval_covers_the_truth_nine_times_in_ten_or_more(monkeypatch):
+    monkeypatch.setattr(calibration, "N_RESAMPLES", 200)
+    independent, _ = coverage(shape=None)
+    assert independent >= 0.94
+    clustered, as_if_independent = coverage(shape=1.0)  # about 0.90, and 0.58
+    assert 0.86 <= clustered <= 0.95
+    assert as_if_independent < 0.65

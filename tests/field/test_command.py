@@ -147,7 +147,7 @@ def test_false_alarms_per_hour(recordings, quiet, capsys):
         recordings, *WHALE[:2], "--false-alarms-per-hour", "3", "--calibrate", quiet, "--jobs", "1"
     )[:2] == [10, 40]  # fmt: skip
     out = capsys.readouterr().out
-    assert re.search(r"threshold (\d\.\d+): \d alarms in 0\.33 quiet hours, .* per hour \(95 % if independent: ", out)
+    assert re.search(r"threshold (\d\.\d+): \d alarms in 0\.33 quiet hours, .* per hour \(95 %: ", out)
     assert float(table()[0]["threshold"]) == pytest.approx(float(re.search(r"threshold (\d\.\d+):", out)[1]))
 
 
