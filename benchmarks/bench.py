@@ -1,18 +1,19 @@
-"""Speed and memory of `pcenlib.detection_functions` beside librosa, in one run.
+"""Speed and memory of `pcenlib.detection_functions` beside librosa and other peers, in one run.
 
-Everything is measured from WAV files of 16 bits to the three detection functions, in one process with one thread, and
-by wall clock. The ways that are compared take turns; a ratio is the median, over all turns, of librosa's time to ours
-in the same turn, so that whatever else the machine does hits both. librosa is used as its documentation does:
-`librosa.load`, which gives float32, then `feature.melspectrogram` or `stft`, then `pcen`, and numpy for the flux. The
-sound is simulated: seeded noise, for no step depends on what is heard.
+Everything is measured from WAV files of 16 bits to the three detection functions, in one process with one thread, by
+processor time and by wall clock. The ways that are compared take turns; a ratio is the median, over all turns, of
+librosa's time to that of a way in the same turn, so that whatever else the machine does hits both. The machine rests
+for a second before each measurement. librosa is used as its documentation does: `librosa.load`, which gives float32, then `feature.melspectrogram` or `stft`, then `pcen`, and
+numpy for the flux. scipy.signal and, where it is installed, torch are used in the same manner. The sound is simulated:
+seeded noise, for no step depends on what is heard.
 
     python benchmarks/bench.py [--output benchmarks/results.json]
 
-prints tables and writes the same numbers as JSON. `make bench` does just that. If `mkl_fft` is installed, MKL's
-Fourier transform is plugged into `scipy.fft`, as a user of pcenlib can do, for another two rows.
+prints tables and writes the same numbers as JSON. `make bench` does just that.
 """
 
 import argparse
+import ast
 import contextlib
 import functools
 import importlib.metadata
@@ -24,26 +25,34 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import librosa
+import llvmlite.binding
+import numba
 import numpy as np
-import scipy.fft
+import scipy.signal
 import soundfile
 
 from pcenlib import NIGHTHAWK, RIGHT_WHALE, Setting, detection_blocks, detection_functions
-from pcenlib.core import streaming
+from pcenlib.core import kernels, streaming
+from pcenlib.core.butterflies import FRAMES
+from pcenlib.core.transform import bands, transform
 from pcenlib.jobs import run
 
-PACKAGES = ("numpy", "scipy", "numba", "soundfile", "soxr", "librosa", "mkl_fft")
+# Seconds before each measurement: after librosa has filled the memory, a processor can be half as fast for a while.
+REST = 1.0
+
+PACKAGES = ("numpy", "scipy", "numba", "soundfile", "soxr", "librosa", "torch")
 
 
 class Case(NamedTuple):
-    """A recording to measure on, and what the project has set itself: ratios to librosa's time."""
+    """A recording to measure on, and what the project has set itself: ratios to librosa's processor time."""
 
     title: str
     setting: Setting
@@ -54,20 +63,18 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "scene": Case("bird scene, 10 s", NIGHTHAWK, 10, 41, {"float64": 2.5, "float32": 4}, 4),
-    "night": Case("bird recording, 10 min", NIGHTHAWK, 600, 7, {"float64": 6, "float32": 9}, 10),
-    "sea": Case("whale recording, 1 h", RIGHT_WHALE, 3600, 11, {"float64": 5, "float32": 8}, 8),
+    "scene": Case("bird scene, 10 s", NIGHTHAWK, 10, 15, {"AVX-512": 7, "AVX2": 5}, 10),
+    "night": Case("bird recording, 10 min", NIGHTHAWK, 600, 5, {"AVX-512": 14, "AVX2": 10}, 20),
+    "sea": Case("whale recording, 1 h", RIGHT_WHALE, 3600, 9, {"AVX-512": 10, "AVX2": 8}, 14),
 }
 
 
 # What is compared
 
 
-def with_librosa(
-    path: Path, setting: Setting, dtype: type[np.floating] = np.float32
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def with_librosa(path: Path, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The three detection functions as a user of librosa would write them."""
-    y, sr = librosa.load(path, sr=None, dtype=dtype)
+    y, sr = librosa.load(path, sr=None)
     if setting is NIGHTHAWK:
         E = librosa.feature.melspectrogram(
             y=y, sr=sr, n_fft=1024, win_length=256, hop_length=32, power=1, n_mels=128, fmin=2000, htk=True
@@ -77,6 +84,37 @@ def with_librosa(
     pcen = librosa.pcen(E, sr=sr, hop_length=setting.hop_length, b=setting.s, gain=1, bias=1, power=0, eps=1e-10)
     rises = np.diff(np.log(E + 1e-10), axis=1)
     return np.maximum(rises, 0).mean(axis=0), rises.max(axis=0), pcen.max(axis=0)
+
+
+def with_scipy(path: Path, setting: Setting) -> tuple[np.ndarray, ...]:
+    """The three detection functions by scipy.signal and numpy."""
+    x, sr = soundfile.read(path, dtype="float32")
+    window = np.zeros(setting.n_fft, np.float32)
+    window[: setting.win_length] = setting.window
+    stft = scipy.signal.ShortTimeFFT(window, setting.hop_length, sr)
+    E = np.abs(stft.stft(x))
+    E = E[1:] if setting is RIGHT_WHALE else setting.filters.astype(np.float32) @ E
+    M, _ = scipy.signal.lfilter([setting.s], [1, setting.s - 1], E, axis=1, zi=(1 - setting.s) * E[:, :1])
+    rises = np.diff(np.log(E + 1e-10), axis=1)
+    return np.maximum(rises, 0).mean(axis=0), rises.max(axis=0), np.log1p((E[:, 1:] / (M[:, :-1] + 1e-10)).max(axis=0))
+
+
+def with_torch(path: Path, setting: Setting) -> tuple[Any, ...]:
+    """The three detection functions by torch on one thread, the background by a loop over frames."""
+    import torch
+
+    torch.set_num_threads(1)
+    x, _ = soundfile.read(path, dtype="float32")
+    window = torch.from_numpy(setting.window.astype(np.float32))
+    options = {"win_length": setting.win_length, "window": window, "return_complex": True}
+    E = torch.stft(torch.from_numpy(x), setting.n_fft, setting.hop_length, **options).abs()
+    E = E[1:] if setting is RIGHT_WHALE else torch.from_numpy(setting.filters.astype(np.float32)) @ E
+    M = torch.empty_like(E)
+    M[:, 0] = E[:, 0]
+    for t in range(1, E.shape[1]):
+        M[:, t] = torch.lerp(M[:, t - 1], E[:, t - 1], setting.s)
+    rises = torch.diff(torch.log(E + 1e-10), dim=1)
+    return rises.clamp(min=0).mean(dim=0), rises.amax(dim=0), torch.log1p((E / (M + 1e-10)).amax(dim=0))
 
 
 @contextlib.contextmanager
@@ -90,47 +128,33 @@ def without_numba() -> Iterator[None]:
         streaming.load_kernels = kernels
 
 
-class Mkl:
-    """MKL's transform for ``scipy.fft.set_backend``.
-
-    ``mkl_fft.interfaces.scipy_fft`` is one, too. But it goes through the middle axis of an array with three, which is
-    how pcenlib calls it, one transform at a time; the first axis of two it takes at once.
-    """
-
-    __ua_domain__ = "numpy.scipy.fft"
-
-    @staticmethod
-    def __ua_function__(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        import mkl_fft
-
-        if method is not scipy.fft.fft or kwargs != {"axis": 1, "overwrite_x": True}:
-            return NotImplemented
-        for part in args[0]:
-            mkl_fft.fft(part, axis=0, out=part)
-        return args[0]
-
-
 def ways() -> dict[str, Callable[[Path, Setting], object]]:
     """What is compared, by name."""
 
-    def ours(path: Path, setting: Setting, dtype: str, context: Callable[[], Any] = contextlib.nullcontext) -> object:
-        with context():
-            return detection_functions(path, setting, dtype=dtype)
+    def plainly(path: Path, setting: Setting) -> object:
+        with without_numba():
+            return detection_functions(path, setting)
 
     found: dict[str, Callable[[Path, Setting], object]] = {
         "librosa": with_librosa,
-        "librosa, double precision": functools.partial(with_librosa, dtype=np.float64),
+        "scipy.signal": with_scipy,
     }
-    contexts: dict[str, Callable[[], Any]] = {"": contextlib.nullcontext, ", without numba": without_numba}
-    if importlib.util.find_spec("mkl_fft"):
-        contexts[", MKL's transform"] = functools.partial(scipy.fft.set_backend, Mkl)
-    for suffix, context in contexts.items():
-        for dtype in ("float64", "float32"):
-            found[dtype + suffix] = functools.partial(ours, dtype=dtype, context=context)
-    return found
+    if importlib.util.find_spec("torch"):
+        found["torch"] = with_torch
+    return found | {
+        "float64": detection_functions,
+        "float32": functools.partial(detection_functions, dtype="float32"),
+        "float64, without numba": plainly,
+    }
 
 
 # Measurements
+
+
+def instructions() -> str:
+    """The vector instructions of this processor, which the floors depend on."""
+    features = llvmlite.binding.get_host_cpu_features()
+    return "AVX-512" if features.get("avx512f") else "AVX2"
 
 
 def speed(folder: Path) -> dict[str, Any]:
@@ -138,25 +162,35 @@ def speed(folder: Path) -> dict[str, Any]:
     compared = ways()
     for detect in compared.values():  # imports, compilation
         detect(folder / "scene.wav", NIGHTHAWK)
+        detect(folder / "short.wav", RIGHT_WHALE)
     results = {}
     for name, case in CASES.items():
-        seconds: dict[str, list[float]] = {way: [] for way in compared}
+        turns: list[list[tuple[float, float]]] = []
         for _ in range(case.repeats):
-            for way, detect in compared.items():
-                start = time.perf_counter()
+            turns.append([])
+            for detect in compared.values():
+                time.sleep(REST)
+                start = time.process_time(), time.perf_counter()
                 detect(folder / f"{name}.wav", case.setting)
-                seconds[way].append(time.perf_counter() - start)
-        turns = np.array(list(seconds.values()))
+                turns[-1].append((time.process_time() - start[0], time.perf_counter() - start[1]))
+        processor, wall = np.moveaxis(turns, 2, 0)
         results[name] = {
             "title": case.title,
+            "length": case.seconds,
             "repeats": case.repeats,
-            "seconds": dict(zip(compared, np.median(turns, axis=1).tolist(), strict=True)),
-            "quickest": dict(zip(compared, turns.min(axis=1).tolist(), strict=True)),
-            "times_librosa": dict(zip(compared, np.median(turns[0] / turns, axis=1).tolist(), strict=True)),
-            "floor": case.floors,
+            "times_librosa": by_way(compared, processor[:, :1] / processor),
+            "times_librosa_by_wall_clock": by_way(compared, wall[:, :1] / wall),
+            "seconds": by_way(compared, processor),
+            "seconds_by_wall_clock": by_way(compared, wall),
+            "floor": case.floors[instructions()],
             "aim": case.aim,
         }
     return results
+
+
+def by_way(ways: Iterable[str], values: np.ndarray) -> dict[str, float]:
+    """Medians over turns, by the names of ways."""
+    return dict(zip(ways, np.median(values, axis=0).tolist(), strict=True))
 
 
 def errors(folder: Path) -> dict[str, Any]:
@@ -189,47 +223,127 @@ def errors(folder: Path) -> dict[str, Any]:
 
 
 def shares(folder: Path) -> dict[str, Any]:
-    """Where the time goes: microseconds a frame in each step, of the quickest of some runs."""
+    """Where the time goes: microseconds of the processor a frame in each step, medians of some runs."""
     results = {}
+    time.sleep(REST)
     for name, case in CASES.items():
         for dtype in ("float64", "float32"):
-            runs = []
+            path, setting = folder / f"{name}.wav", case.setting
+            n_frames = len(detection_functions(path, setting, dtype=dtype)[0])
+            chunks = list(streaming.samples(path, setting.sr, dtype=dtype))
+            x = np.concatenate(chunks)
+            engine, only_bins = kernels.engine(setting, dtype), engine_without_functions(setting, dtype)
+            steps: dict[str, Callable[[], object]] = {
+                "all": lambda path=path, setting=setting, dtype=dtype: detection_functions(path, setting, dtype=dtype),
+                "read": lambda path=path, setting=setting, dtype=dtype: deque(
+                    streaming.samples(path, setting.sr, dtype=dtype), maxlen=0
+                ),
+                "compiled": lambda engine=engine, x=x, setting=setting: go_through(engine, x, setting),
+                "bins": lambda engine=only_bins, x=x, setting=setting: go_through(engine, x, setting),
+            }
+            turns = []
             for _ in range(3 if name == "night" else 9):
-                spent: dict[str, float] = {}
-                with timed_steps(spent):
-                    start = time.perf_counter()
-                    functions = detection_functions(folder / f"{name}.wav", case.setting, dtype=dtype)
-                    spent["all"] = time.perf_counter() - start
-                runs.append({step: 1e6 * value / len(functions[0]) for step, value in spent.items()})
-            steps = min(runs, key=lambda run: run["all"])
-            steps["the rest"] = 2 * steps["all"] - sum(steps.values())
-            results[f"{case.title}, {dtype}"] = steps
+                turns.append([processor_time(step) for step in steps.values()])
+            spent = dict(zip(steps, 1e6 * np.median(turns, axis=0) / n_frames, strict=True))
+            results[f"{case.title}, {dtype}"] = {
+                "read": float(spent["read"]),
+                "window and transform": float(spent["bins"]),
+                "bands and functions": float(spent["compiled"] - spent["bins"]),
+                "the rest": float(spent["all"] - spent["read"] - spent["compiled"]),
+                "all": float(spent["all"]),
+            }
     return results
 
 
-@contextlib.contextmanager
-def timed_steps(spent: dict[str, float]) -> Iterator[None]:
-    """Add up the seconds that are spent in each step."""
-
-    def timed(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
-            result = function(*args, **kwargs)
-            spent[step] = spent.get(step, 0.0) + time.perf_counter() - start
-            return result
-
-        return wrapper
-
-    kernels, fft, read = streaming.load_kernels, streaming.scipy.fft, soundfile.SoundFile.read
-    compiled = kernels()
-    steps = SimpleNamespace(fold=timed("window", compiled.fold), detect=timed("bands and functions", compiled.detect))
-    streaming.load_kernels = lambda: steps
-    streaming.scipy.fft = SimpleNamespace(fft=timed("transform", fft.fft))
-    soundfile.SoundFile.read = timed("read", read)
+def engine_without_functions(setting: Setting, dtype: str) -> Callable[..., None]:
+    """The compiled engine, but for what follows the transform; under a version of its own in numba's cache."""
+    detect, version = kernels.detect, kernels.__version__
+    kernels.detect, kernels.__version__ = nothing, f"{version} without functions"
     try:
-        yield
+        return kernels.engine(setting, dtype)
     finally:
-        streaming.load_kernels, streaming.scipy.fft, soundfile.SoundFile.read = kernels, fft, read
+        kernels.detect, kernels.__version__ = detect, version
+
+
+@numba.njit
+def nothing(of_bands: Any, work: Any, floor: Any, s: Any, E: Any, M: Any, functions: Any) -> None:
+    """Nothing, in place of `detect`."""
+
+
+def go_through(engine: Callable[..., None], x: np.ndarray, setting: Setting) -> None:
+    """Run an engine over samples in blocks, as `streaming` does."""
+    E, M = np.zeros(setting.n_bands, np.float32), np.zeros(setting.n_bands)
+    length = 1920 * setting.hop_length
+    for begin in range(0, len(x) - setting.win_length, length):
+        block = x[begin : begin + length - setting.hop_length + setting.win_length]
+        if len(block) >= setting.win_length:
+            engine(block, E, M, np.empty((3, setting.n_frames(len(block)))))
+
+
+def processor_time(call: Callable[[], object]) -> float:
+    """Seconds of the processor that a call takes."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+# The limit
+
+
+def peak_rate() -> float:
+    """Sums and products a second, in double precision on one core, of a loop that does nothing else."""
+    n, chain = 4096, 64
+    lines = ["x = a[t]", *(["x = x * b + c"] * chain), "a[t] = x"]
+    text = "def chains(a, b, c):\n    for t in range(a.size):\n" + textwrap.indent("\n".join(lines), " " * 8)
+    names: dict[str, Any] = {}
+    exec(text, names)  # noqa: S102 (our own text)
+    chains = numba.njit(fastmath={"contract"})(names["chains"])
+    a = np.ones(n)
+    chains(a, 0.5, 0.5)
+    repeats = 2000
+    quickest = min(processor_time(lambda: [chains(a, 0.5, 0.5) for _ in range(repeats)]) for _ in range(9))
+    return 2 * n * chain * repeats / quickest
+
+
+def operations(setting: Setting) -> float:
+    """Sums, products, ratios and roots a frame: counted in the text of the transform, and by hand for the rest."""
+    found = transform(setting.memoryless, "float64", kernels.BATCH)
+    bands_of = bands(setting.memoryless, tuple(found.places.tolist()), kernels.BATCH)
+    of_transform = count_operations(ast.parse("\n".join(found.lines)), len(found.tables.pairs)) / FRAMES
+    # A weight and a sum for each bin of a band; for each band, three for the background, and two ratios and a product.
+    return of_transform + 2 * bands_of.weights.size + 6 * setting.n_bands
+
+
+def count_operations(node: ast.AST, n_pairs: int) -> int:
+    """Operations on numbers, not on indices, as often as loops repeat them."""
+    if isinstance(node, ast.Subscript):
+        return 0
+    if isinstance(node, ast.If):  # samples are copied, and nothing is computed
+        return 0
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets[0].id) <= 2:
+        return 0  # i = i0 + t
+    times = 1
+    if isinstance(node, ast.For):
+        bound = ast.unparse(node.iter)
+        times = n_pairs if "pairs" in bound else int("".join(filter(str.isdigit, bound)))
+        return times * sum(count_operations(child, n_pairs) for child in node.body)
+    own = isinstance(node, ast.BinOp | ast.UnaryOp) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "root")
+    return own + sum(count_operations(child, n_pairs) for child in ast.iter_child_nodes(node))
+
+
+def limit(spent: dict[str, Any]) -> dict[str, Any]:
+    """How close the compiled engine comes to what the processor can do at all."""
+    peak = peak_rate()
+    results: dict[str, Any] = {"peak, billions a second": peak / 1e9}
+    for case in CASES.values():
+        steps = spent[f"{case.title}, float64"]
+        rate = operations(case.setting) / (steps["window and transform"] + steps["bands and functions"]) * 1e6
+        results[case.title] = {
+            "operations a frame": operations(case.setting),
+            "billions a second": rate / 1e9,
+            "share of the peak": rate / peak,
+        }
+    return results
 
 
 def memory(folder: Path) -> dict[str, Any]:
@@ -299,21 +413,28 @@ def largest_values(path: Path) -> list[float]:
 
 
 def start_up() -> dict[str, float]:
-    """Seconds to import, and to the end of a first call, in a process of its own; kernels were compiled before."""
+    """Seconds to import, and to the end of a first call: with kernels to compile, and with compiled ones."""
     code = """
 import time
 start = time.perf_counter()
 import pcenlib
 imported = time.perf_counter()
-pcenlib.detection_functions([0.0] * 1000, pcenlib.RIGHT_WHALE)
+pcenlib.detection_functions([0.0] * 1000, pcenlib.NIGHTHAWK)
 print(imported - start, time.perf_counter() - start)
 """
-    runs = []
-    for _ in range(5):
-        output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
-        runs.append([float(value) for value in output.split()])
-    imported, called = np.median(runs, axis=0)
-    return {"import": float(imported), "import and first call": float(called)}
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        runs = []
+        for _ in range(6):
+            command = [sys.executable, "-c", code]
+            output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603
+            runs.append([float(value) for value in output.split()])
+    imported, called = np.median(runs[1:], axis=0)
+    return {
+        "import": float(imported),
+        "import and first call": float(called),
+        "compilation": float(runs[0][1] - called),
+    }
 
 
 # Input and output
@@ -322,7 +443,9 @@ print(imported - start, time.perf_counter() - start)
 def make_recordings(folder: Path) -> None:
     """Write the recordings: seeded noise of 16 bits."""
     durations = {name: (case.setting.sr, case.seconds) for name, case in CASES.items()}
-    durations |= {"long": (NIGHTHAWK.sr, 3600)} | {f"scene-{number}": (NIGHTHAWK.sr, 10) for number in range(40)}
+    durations |= {"long": (NIGHTHAWK.sr, 3600), "short": (RIGHT_WHALE.sr, 60)} | {
+        f"scene-{number}": (NIGHTHAWK.sr, 10) for number in range(40)
+    }
     rng = np.random.default_rng(0)
     for name, (sr, seconds) in durations.items():
         with soundfile.SoundFile(folder / f"{name}.wav", "w", sr, 1, "PCM_16") as file:
@@ -342,6 +465,7 @@ def machine() -> dict[str, Any]:
             versions[package] = importlib.metadata.version(package)
     return {
         "processor": cpu,
+        "vector instructions": instructions(),
         "cores": os.cpu_count(),
         "memory in GB": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
@@ -353,23 +477,28 @@ def machine() -> dict[str, Any]:
 
 def tables(results: dict[str, Any]) -> Iterator[str]:
     """The results as lines of text."""
-    yield f"{results['machine']['processor']}, {results['machine']['cores']} cores"
+    cases = results["speed"].values()
+    yield "{processor}, {vector instructions}, {cores} cores".format(**results["machine"])
+    for title, ratios, seconds in (
+        ("times librosa's speed, by processor", "times_librosa", "seconds"),
+        ("the same, by wall clock", "times_librosa_by_wall_clock", "seconds_by_wall_clock"),
+    ):
+        yield ""
+        yield f"{title:36}" + "".join(f"{case['title']:>26}" for case in cases)
+        for way in next(iter(cases))["seconds"]:
+            cells = [f"{case[ratios][way]:.1f} ({case[seconds][way]:.3f} s)" for case in cases]
+            yield f"{way:36}" + "".join(f"{cell:>26}" for cell in cells)
+    for name in ("floor", "aim"):
+        met = ["met" if case["times_librosa"]["float64"] >= case[name] else "missed" for case in cases]
+        cells = [f"{case[name]} ({word})" for case, word in zip(cases, met, strict=True)]
+        yield f"{name + ' of float64, by processor':36}" + "".join(f"{cell:>26}" for cell in cells)
     yield ""
-    yield f"{'times the speed of librosa':34}" + "".join(f"{case['title']:>26}" for case in results["speed"].values())
-    for way in next(iter(results["speed"].values()))["seconds"]:
-        cells = [
-            f"{case['times_librosa'][way]:.1f} ({case['seconds'][way]:.3f} s)" for case in results["speed"].values()
-        ]
-        yield f"{way:34}" + "".join(f"{cell:>26}" for cell in cells)
-    for dtype in ("float64", "float32"):
-        cells = [
-            f"{case['floor'][dtype]} ({'met' if case['times_librosa'][dtype] >= case['floor'][dtype] else 'missed'})"
-            for case in results["speed"].values()
-        ]
-        yield f"{'floor of ' + dtype:34}" + "".join(f"{cell:>26}" for cell in cells)
+    yield f"peak of one core: {results['limit']['peak, billions a second']:.0f} billion sums and products a second"
+    for name, row in list(results["limit"].items())[1:]:
+        yield f"  {name:32}" + "; ".join(f"{key}: {value:.2f}" for key, value in row.items())
     for title, table in (
         ("largest error against double precision throughout", results["errors"]),
-        ("microseconds a frame", results["shares"]),
+        ("microseconds of the processor a frame", results["shares"]),
         ("peak memory in MB", results["memory"]),
         ("seconds", results["scaling"] | {"start": results["start_up"]}),
     ):
@@ -404,6 +533,7 @@ def main() -> None:
         for measure in (speed, errors, shares, memory, scaling):
             print(f"{measure.__name__} ...", file=sys.stderr, flush=True)
             results[measure.__name__] = measure(folder)
+    results["limit"] = limit(results["shares"])
     results["start_up"] = start_up()
     options.output.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     print("\n".join(tables(results)))
