@@ -3,9 +3,9 @@
 Everything is measured from WAV files of 16 bits to the three detection functions, in one process with one thread, by
 processor time and by wall clock. The ways that are compared take turns; a ratio is the median, over all turns, of
 librosa's time to that of a way in the same turn, so that whatever else the machine does hits both. The machine rests
-for a second before each measurement. librosa is used as its documentation does: `librosa.load`, which gives float32, then `feature.melspectrogram` or `stft`, then `pcen`, and
-numpy for the flux. scipy.signal and, where it is installed, torch are used in the same manner. The sound is simulated:
-seeded noise, for no step depends on what is heard.
+for a second before each measurement. librosa is used as its documentation does: `librosa.load`, which gives float32,
+then `feature.melspectrogram` or `stft`, then `pcen`, and numpy for the flux. scipy.signal and, where it is installed,
+torch are used in the same manner. The sound is simulated: seeded noise, for no step depends on what is heard.
 
     python benchmarks/bench.py [--output benchmarks/results.json]
 
