@@ -259,10 +259,12 @@ def engine_without_functions(setting: Setting, dtype: str) -> Callable[..., None
     """The compiled engine, but for what follows the transform; under a version of its own in numba's cache."""
     detect, version = kernels.detect, kernels.__version__
     kernels.detect, kernels.__version__ = nothing, f"{version} without functions"
+    kernels._compiled.cache_clear()
     try:
         return kernels.engine(setting, dtype)
     finally:
         kernels.detect, kernels.__version__ = detect, version
+        kernels._compiled.cache_clear()
 
 
 @numba.njit
@@ -292,17 +294,19 @@ def processor_time(call: Callable[[], object]) -> float:
 
 def peak_rate() -> float:
     """Sums and products a second, in double precision on one core, of a loop that does nothing else."""
-    n, chain = 4096, 64
-    lines = ["x = a[t]", *(["x = x * b + c"] * chain), "a[t] = x"]
-    text = "def chains(a, b, c):\n    for t in range(a.size):\n" + textwrap.indent("\n".join(lines), " " * 8)
+    n_chains, length, n_frames, repeats = 8, 16, 512, 2000  # chains that do not wait for each other
+    lines = [f"x{k} = a[t + {k * n_frames}]" for k in range(n_chains)]
+    lines += [f"x{k} = x{k} * b + c" for _ in range(length) for k in range(n_chains)]
+    lines += [f"a[t + {k * n_frames}] = x{k}" for k in range(n_chains)]
+    loop = f"for _ in range({repeats}):\n    for t in range({n_frames}):\n"
+    text = "def chains(a, b, c):\n" + textwrap.indent(loop + textwrap.indent("\n".join(lines), " " * 8), " " * 4)
     names: dict[str, Any] = {}
     exec(text, names)  # noqa: S102 (our own text)
     chains = numba.njit(fastmath={"contract"})(names["chains"])
-    a = np.ones(n)
+    a = np.ones(n_chains * n_frames)
     chains(a, 0.5, 0.5)
-    repeats = 2000
-    quickest = min(processor_time(lambda: [chains(a, 0.5, 0.5) for _ in range(repeats)]) for _ in range(9))
-    return 2 * n * chain * repeats / quickest
+    quickest = min(processor_time(lambda: chains(a, 0.5, 0.5)) for _ in range(9))
+    return 2 * n_chains * length * n_frames * repeats / quickest
 
 
 def operations(setting: Setting) -> float:
@@ -424,6 +428,7 @@ print(imported - start, time.perf_counter() - start)
 """
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users let Python keep what it has read
         runs = []
         for _ in range(6):
             command = [sys.executable, "-c", code]
