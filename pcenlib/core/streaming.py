@@ -8,9 +8,9 @@ If numba is installed, compiled kernels do everything, with transforms of their 
 4096, and with those of `scipy.fft` if not. Without numba, the functions of `novelty` do, at a fraction of the speed.
 
 In the settings of the paper, errors are at most 5e-7, because kernels round magnitudes to single precision after the
-transform. With ``dtype="float32"``, up to one and a half times as fast, transforms are in single precision too. Then a
-magnitude is off by about 1e-7 of the loudest in its frame. Flux suffers more than PCEN, because it picks the bands that
-were nearly empty a frame ago. In an hour of noise, white or falling by 6 dB an octave, the largest errors are below
+transform. With ``dtype="float32"``, up to 1.7 times as fast, transforms are in single precision too. Then a magnitude
+is off by about 1e-7 of the loudest in its frame. Flux suffers more than PCEN, because it picks the bands that were
+nearly empty a frame ago. In an hour of noise, white or falling by 6 dB an octave, the largest errors are below
 
 ============ ============= =============== ===============
 setting      averaged flux max-pooled flux max-pooled PCEN
