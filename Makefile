@@ -36,7 +36,7 @@ test: $(ENVIRONMENT)  ## check style and types, and run all tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses=2
+	$(BIN)/pytest --numprocesses=2 --dist=worksteal
 
 .PHONY: bench
 bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run

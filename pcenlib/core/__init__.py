@@ -3,11 +3,6 @@
 From samples to the spectrogram E, from E to the detection functions of the paper, and from their values to a threshold
 and its false alarms. Arrays in, arrays out: nothing here knows about animals, distances, tables or figures.
 
-<<<<<<< HEAD
 In reading order: `novelty`, `setting`, `recordings` (with `riff`), `spectrogram`, `streaming` (with `butterflies`,
-`transform` and `kernels`), `evaluation`.
-=======
-In reading order: `novelty`, `setting`, `recordings` (with `riff`), `spectrogram`, `streaming` (with `transform` and
-`kernels`), `evaluation`, `resampling`.
->>>>>>> p8
+`transform` and `kernels`), `evaluation`, `resampling`.
 """

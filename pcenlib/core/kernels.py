@@ -204,14 +204,21 @@ def detect(
         M[b] = work.M[b]
     compare(bands, n_bands, work.product, work.rise, work.excess)
     for t in range(n_frames):
-        total = math.log(work.product[t])
-        if work.product[t] == math.inf:  # too large a product of ratios: add up their logarithms
-            total = 0.0
-            for at in range(AHEAD + t, n_bands * ROW, ROW):
-                total += math.log(max(np.float64(bands[at]) / bands[at - 1], 1.0))
+        product = work.product[t]
+        total = math.log(product) if product < math.inf else log_of_rises(bands, n_bands, t)
         functions[0, t] = total / n_bands
         functions[1, t] = math.log(np.float64(work.rise[t]))
         functions[2, t] = math.log1p(np.float64(work.excess[t]))
+
+
+@numba.njit(nogil=True, error_model="numpy")  # in order: another order of the sum, at another t, is another last bit
+def log_of_rises(bands: Singles, n_bands: int, t: int) -> float:
+    """Sum over bands of the log rises, if the product of ratios overflows."""
+    total = 0.0
+    for b in range(n_bands):
+        at = b * ROW + AHEAD + t
+        total += math.log(max(np.float64(bands[at]) / bands[at - 1], 1.0))
+    return total
 
 
 @jit
