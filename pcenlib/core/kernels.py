@@ -44,6 +44,8 @@ AHEAD = 16  # room before each row of bands, for the frame before it; a multiple
 BACKGROUND = AHEAD + BATCH + AHEAD
 ROW = BACKGROUND + BATCH
 GROUP = 8  # bands whose backgrounds are computed at once, because none waits for another
+# A ratio is below 2**188, the loudest magnitude over the floor, squared. Four such ratios times LARGE are finite.
+LARGE, TAKE_OUT, LOG_TAKEN = 2.0**200, 2.0**-800, 800 * math.log(2)
 U = np.uint64
 CACHE_LINE = 64  # bytes
 LIBERTIES = {"nnan", "nsz", "contract", "reassoc"}
@@ -70,6 +72,7 @@ class Work(NamedTuple):
     M: Doubles  # background of the next frame, (band,)
     sums: Floats  # one band, (frame,)
     product: Doubles  # over bands, (frame,)
+    taken: Doubles  # logarithm of what was taken out of the product
     rise: Floats  # largest ratio over bands, of a frame to the last one
     excess: Floats  # the same, of a frame to its background
 
@@ -102,6 +105,7 @@ def engine(setting: Setting, dtype: Precision) -> Callable[[Samples, Singles, Do
         zeros(n_bands * ROW, np.float32),
         zeros(n_bands, np.float64),
         zeros(BATCH, of_bands.weights.dtype),
+        zeros(BATCH, np.float64),
         zeros(BATCH, np.float64),
         zeros(BATCH, of_ratios),
         zeros(BATCH, of_ratios),
@@ -202,23 +206,11 @@ def detect(
         smooth(bands[group * ROW :], s, work.M[group : group + GROUP], n_frames)
     for b in range(n_bands):
         M[b] = work.M[b]
-    compare(bands, n_bands, work.product, work.rise, work.excess)
+    compare(bands, n_bands, work.product, work.taken, work.rise, work.excess)
     for t in range(n_frames):
-        product = work.product[t]
-        total = math.log(product) if product < math.inf else log_of_rises(bands, n_bands, t)
-        functions[0, t] = total / n_bands
+        functions[0, t] = (math.log(work.product[t]) + work.taken[t]) / n_bands
         functions[1, t] = math.log(np.float64(work.rise[t]))
         functions[2, t] = math.log1p(np.float64(work.excess[t]))
-
-
-@numba.njit(nogil=True, error_model="numpy")  # in order: another order of the sum, at another t, is another last bit
-def log_of_rises(bands: Singles, n_bands: int, t: int) -> float:
-    """Sum over bands of the log rises, if the product of ratios overflows."""
-    total = 0.0
-    for b in range(n_bands):
-        at = b * ROW + AHEAD + t
-        total += math.log(max(np.float64(bands[at]) / bands[at - 1], 1.0))
-    return total
 
 
 @jit
@@ -273,17 +265,25 @@ def smooth(bands: Singles, s: float, M: Doubles, n_frames: int) -> None:
 
 
 @jit
-def compare(bands: Singles, n_bands: int, product: Doubles, rise: Floats, excess: Floats) -> None:
-    """Over bands, product and maximum of the ratio to the last frame, and maximum of the ratio to the background."""
+def compare(bands: Singles, n_bands: int, product: Doubles, taken: Doubles, rise: Floats, excess: Floats) -> None:
+    """Over bands, product and maximum of the ratio to the last frame, and maximum of the ratio to the background.
+
+    From a product that might soon overflow, a power of two is taken out, which costs no bit.
+    """
     kind = rise.dtype.type
     for t in range(U(BATCH)):
-        product[t], rise[t], excess[t] = 1, 0, 0
+        product[t], taken[t], rise[t], excess[t] = 1, 0, 0, 0
     for b in range(n_bands):
         begin = U(b * ROW)
         for t in range(U(BATCH)):
             ratio = kind(bands[begin + U(AHEAD) + t]) / kind(bands[begin + U(AHEAD - 1) + t])
             rise[t] = max(rise[t], ratio)
             product[t] *= max(ratio, kind(1))
+        if b % 4 == 3:
+            for t in range(U(BATCH)):
+                large = product[t] > LARGE
+                product[t] *= TAKE_OUT if large else 1.0
+                taken[t] += LOG_TAKEN if large else 0.0
         for t in range(U(BATCH)):
             ratio = kind(bands[begin + U(AHEAD) + t]) / kind(bands[begin + U(BACKGROUND) + t])
             excess[t] = max(excess[t], ratio)
