@@ -68,6 +68,7 @@ IDS = [
     "distance-decay",
     "cost",
     "abstract-50-5",
+    "outperforms",
     "future-templates",
     "future-networks",
     "future-colors",
