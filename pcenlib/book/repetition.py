@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pcenlib.book.claims import in_words, judge, ledger
 from pcenlib.experiments.intervals import mean_interval
-from pcenlib.experiments.seeds import OTHER_SEEDS, SEEDS
+from pcenlib.experiments.seeded import OTHER_SEEDS, SEEDS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,12 +1,13 @@
-"""The two simulated experiments with many seeds: what one night or one fleet says by chance, and what all of them say.
+"""Simulated experiments with many seeds: what one night or one fleet says by chance, and what all of them say.
 
-``python -m pcenlib.experiments.seeds`` runs both experiments with every seed, on every core, and stores a table for
-each. Every finished seed is kept at once in `_build/seeds`, so a run that was killed goes on where it was. What is kept
-belongs to a definition and to the code that makes and measures the sound: change either, and all seeds run again.
+``python -m pcenlib.experiments.seeds`` runs every experiment with each of its seeds, on every core, and stores a table
+for each. Every finished seed is kept at once in `_build/seeds`, so a run that was killed goes on where it was. What is
+kept belongs to a definition and to the code that makes and measures the sound: change either, and all seeds run again.
 
-A row of a table is one detector at one distance, with one seed and protocol. Each group of calls, a bird or a day, has
-its own thresholds; `false_alarms` are those at the thresholds of all groups together, and `duration` counts the
-recordings as often as there are groups, so that one over the other is the mean time between false alarms.
+A row of the tables of sections 3 and 4 is one detector at one distance, with one seed and protocol. Each group of
+calls, a bird or a day, has its own thresholds; `false_alarms` are those at the thresholds of all groups together, and
+`duration` counts the recordings as often as there are groups, so one over the other is the mean time between false
+alarms.
 """
 
 import argparse
@@ -14,10 +15,11 @@ import functools
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.right_whale import SimulatedRightWhale
 from pcenlib.experiments import stored
@@ -29,76 +31,24 @@ from pcenlib.experiments.protocols import (
     RIGHT_WHALE_RELEASED,
     Protocol,
 )
+from pcenlib.experiments.seeded import Seeded
 from pcenlib.experiments.tables import in_order
 from pcenlib.jobs.run import run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BOTH", "EXPERIMENTS", "KEPT", "KEYS", "OTHER_SEEDS", "SEEDS", "Seeded", "load", "pooled", "store"]
+__all__ = ["EXPERIMENTS", "KEPT", "KEYS", "load", "pooled", "store"]
 
-
-SEEDS = range(2019, 2039)
-"""The seeds that the ledger's rules are about."""
-OTHER_SEEDS = range(2039, 2059)
-"""As many again, to see whether the outcomes are the same."""
-BOTH = (*SEEDS, *OTHER_SEEDS)
-"""All of them."""
 
 KEPT = Path("_build/seeds")
 """Where finished seeds are kept."""
 
 KEYS = ("seed", "protocol", "distance", "detector")
-"""Columns that tell the rows of a stored table apart."""
+"""Columns that tell the rows of the tables of sections 3 and 4 apart."""
 
-# Files that the counts depend on, whatever the definition says.
-SOURCES = (
-    "core/*.py",
-    "simulation/*.py",
-    "datasets/interface.py",
-    "datasets/nighthawk.py",
-    "datasets/right_whale.py",
-    "experiments/evaluate.py",
-    "experiments/seeds.py",
-    "experiments/tables.py",
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seeded:
-    """An experiment on simulated sound that is run with many seeds.
-
-    Parameters
-    ----------
-    dataset : SimulatedNighthawk or SimulatedRightWhale
-        The data set, of any seed.
-    protocols : mapping of str to Protocol
-        Names and protocols.
-    """
-
-    dataset: SimulatedNighthawk | SimulatedRightWhale
-    protocols: Mapping[str, Protocol]
-
-    @property
-    def definition(self) -> str:
-        """What a table of it is a result of, the seeds aside."""
-        return stored.describe(replace(self.dataset, seed=0), dict(self.protocols))
-
-
-EXPERIMENTS: Mapping[str, Seeded] = {
-    "nighthawk-seeds": Seeded(
-        dataset=SimulatedNighthawk(n_scenes=240),
-        protocols={
-            "paper": NIGHTHAWK_PAPER,
-            "released": NIGHTHAWK_RELEASED,
-            "no minimum": replace(NIGHTHAWK_PAPER, minimum_subtracted=False),
-        },
-    ),
-    "right-whale-seeds": Seeded(
-        dataset=SimulatedRightWhale(), protocols={"paper": RIGHT_WHALE_PAPER, "released": RIGHT_WHALE_RELEASED}
-    ),
-}
-"""The experiments of sections 3 and 4, by the name of their table."""
+# Files that what is measured depends on, whatever the definition says.
+SOURCES = ("core/*.py", "simulation/*.py", "datasets/*.py", "experiments/*.py")
 
 
 def pooled(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -120,10 +70,38 @@ def pooled(table: "pd.DataFrame") -> "pd.DataFrame":
     return groups.agg(**sums, n_groups=("group", "size")).reset_index()
 
 
+def _alarms(dataset: DataSet, protocols: Mapping[str, Protocol]) -> "pd.DataFrame":
+    """False alarms of all groups together, of one seed."""
+    return pooled(evaluate(dataset, protocols, jobs=1))
+
+
+EXPERIMENTS: Mapping[str, Seeded] = {
+    "nighthawk-seeds": Seeded(
+        dataset=SimulatedNighthawk(n_scenes=240),
+        measure=_alarms,
+        of=(
+            {
+                "paper": NIGHTHAWK_PAPER,
+                "released": NIGHTHAWK_RELEASED,
+                "no minimum": replace(NIGHTHAWK_PAPER, minimum_subtracted=False),
+            },
+        ),
+        keys=KEYS,
+    ),
+    "right-whale-seeds": Seeded(
+        dataset=SimulatedRightWhale(),
+        measure=_alarms,
+        of=({"paper": RIGHT_WHALE_PAPER, "released": RIGHT_WHALE_RELEASED},),
+        keys=KEYS,
+    ),
+}
+"""Every experiment with seeds, by the name of its table; sections 3 and 4 first."""
+
+
 def store(
     name: str,
     *,
-    seeds: Sequence[int] = BOTH,
+    seeds: Sequence[int] | None = None,
     jobs: int | None = None,
     kept: Path = KEPT,
     folder: Path = stored.FOLDER,
@@ -134,8 +112,8 @@ def store(
     ----------
     name : str
         A key of `EXPERIMENTS`.
-    seeds : sequence of int
-        Which seeds.
+    seeds : sequence of int, optional
+        Which seeds; by default, those of the experiment.
     jobs : int, optional
         Number of workers; by default, as many as there are cores. The table does not depend on it.
     kept, folder : Path
@@ -149,6 +127,7 @@ def store(
     import pandas as pd
 
     experiment = EXPERIMENTS[name]
+    seeds = experiment.seeds if seeds is None else seeds
     job = hashlib.sha256(f"{experiment.definition} {_sources()}".encode()).hexdigest()
     kept.mkdir(parents=True, exist_ok=True)
     outcome = run(
@@ -160,8 +139,8 @@ def store(
     )
     if outcome.failures:
         raise OSError(f"every seed must be run: {outcome}")
-    rows = [(int(seed), *row) for seed, of_seed in outcome.results.items() for row in of_seed]
-    table = pd.DataFrame(rows, columns=[*KEYS, "false_alarms", "duration", "n_groups"])
+    tables = (pd.DataFrame(rows[1:], columns=rows[0]) for rows in outcome.results.values())
+    table = pd.concat(tables, ignore_index=True)
     about = {"seeds": [min(seeds), max(seeds)], "rows": _content(table)}
     return stored.save(name, table, definition=experiment.definition, folder=folder, **about)
 
@@ -179,7 +158,8 @@ def load(name: str, *, folder: Path = stored.FOLDER) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Columns `KEYS`, `false_alarms`, `duration` and `n_groups`.
+        Those of `Seeded.table`, one seed below the other; in sections 3 and 4, the columns `KEYS`, `false_alarms`,
+        `duration` and `n_groups`.
     """
     table, provenance = stored.load(name, definition=EXPERIMENTS[name].definition, folder=folder)
     if _content(table) != provenance["rows"]:
@@ -188,9 +168,9 @@ def load(name: str, *, folder: Path = stored.FOLDER) -> "pd.DataFrame":
 
 
 def _rows(seed: int, *, experiment: Seeded) -> list[list[Any]]:
-    """Rows of one seed, as a checkpoint can hold them."""
-    table = evaluate(replace(experiment.dataset, seed=seed), experiment.protocols, jobs=1)
-    return pooled(table).astype(object).to_numpy().tolist()
+    """The table of one seed, as a checkpoint can hold it: its columns' names, then its rows."""
+    table = experiment.table(seed)
+    return [list(table.columns), *table.astype(object).to_numpy().tolist()]
 
 
 def _content(table: "pd.DataFrame") -> str:
@@ -199,24 +179,24 @@ def _content(table: "pd.DataFrame") -> str:
 
 
 def _sources() -> str:
-    """Hash of the files that the counts depend on."""
+    """Hash of the files that what is measured depends on."""
     root = Path(__file__).parents[1]
     files = sorted(path for pattern in SOURCES for path in root.glob(pattern))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Store the tables that were asked for, or both."""
+    """Store the tables that were asked for, or all."""
     parser = argparse.ArgumentParser(
         prog="python -m pcenlib.experiments.seeds",
-        description="Run the simulated experiments with forty seeds each, and store their tables.",
+        description="Run the simulated experiments with all of their seeds, and store their tables.",
     )
     parser.add_argument("names", nargs="*", choices=[[], *EXPERIMENTS], metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument("--jobs", type=int, metavar="N", help="number of workers (default: every core)")
     options = parser.parse_args(arguments)
     for name in options.names or EXPERIMENTS:
         start = time.perf_counter()
-        print(f"{name}: {len(BOTH)} seeds", flush=True)
+        print(f"{name}: {len(EXPERIMENTS[name].seeds)} seeds", flush=True)
         path = store(name, jobs=options.jobs)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB, {time.perf_counter() - start:.0f} s", flush=True)
 

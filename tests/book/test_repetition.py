@@ -6,7 +6,7 @@ import pytest
 
 from pcenlib.book.repetition import BySeed, outcomes
 from pcenlib.experiments.intervals import mean_interval
-from pcenlib.experiments.seeds import OTHER_SEEDS, SEEDS
+from pcenlib.experiments.seeded import OTHER_SEEDS, SEEDS
 
 
 def by_seed(first, others, *, spread=0.01, log=False):

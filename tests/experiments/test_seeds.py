@@ -15,10 +15,11 @@ from pandas.testing import assert_frame_equal
 
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.right_whale import SimulatedRightWhale
-from pcenlib.experiments import seeds, stored
+from pcenlib.experiments import seeded, seeds, stored
 from pcenlib.experiments.evaluate import evaluate
 
-NAME = "right-whale-seeds"
+PAPER = ("nighthawk-seeds", "right-whale-seeds")
+NAME = PAPER[1]
 SMALL = SimulatedRightWhale(n_bins=2, n_calls=2, n_days=2, n_ships=2, duration=40.0)
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +68,7 @@ def test_a_seed_is_the_experiment_with_that_seed(small, tmp_path):
     seeds.store(NAME, seeds=[5, 3], jobs=1, kept=tmp_path, folder=tmp_path)
     table = seeds.load(NAME, folder=tmp_path)
     assert table["seed"].unique().tolist() == [5, 3]
-    again = seeds.pooled(evaluate(replace(SMALL, seed=3), small.protocols, jobs=1)).assign(seed=3)
+    again = seeds.pooled(evaluate(replace(SMALL, seed=3), *small.of, jobs=1)).assign(seed=3)
     stored.check_same(
         NAME,
         table[table["seed"] == 3],
@@ -79,13 +80,14 @@ def test_a_seed_is_the_experiment_with_that_seed(small, tmp_path):
 
 
 def test_the_paper_has_its_sizes():
-    bird, whale = (each.dataset for each in seeds.EXPERIMENTS.values())
+    bird, whale = (seeds.EXPERIMENTS[name].dataset for name in PAPER)
     assert bird == SimulatedNighthawk(n_scenes=240)
     assert whale == SimulatedRightWhale()
     assert len(bird.clips) == 704
-    assert list(seeds.EXPERIMENTS["nighthawk-seeds"].protocols) == ["paper", "released", "no minimum"]
-    assert [len(seeds.SEEDS), len(seeds.OTHER_SEEDS)] == [20, 20]
-    assert not set(seeds.SEEDS) & set(seeds.OTHER_SEEDS)
+    (protocols,) = seeds.EXPERIMENTS["nighthawk-seeds"].of
+    assert list(protocols) == ["paper", "released", "no minimum"]
+    assert [len(seeded.SEEDS), len(seeded.OTHER_SEEDS)] == [20, 20]
+    assert not set(seeded.SEEDS) & set(seeded.OTHER_SEEDS)
 
 
 # What is kept
@@ -191,13 +193,19 @@ def test_changed_rows_are_refused(tmp_path):
 @pytest.mark.parametrize("name", seeds.EXPERIMENTS)
 def test_the_stored_tables_are_whole_and_small(name):
     table = seeds.load(name)
-    assert table["seed"].unique().tolist() == [*seeds.SEEDS, *seeds.OTHER_SEEDS]
     experiment = seeds.EXPERIMENTS[name]
-    n_distances = len({clip.distance for clip in experiment.dataset.clips})
-    assert (table.groupby("seed").size() == 3 * n_distances * len(experiment.protocols)).all()
-    assert not table.duplicated(list(seeds.KEYS)).any()
-    assert (table["n_groups"] == 5).all()
+    assert table["seed"].unique().tolist() == list(experiment.seeds)
+    assert not table.duplicated(list(experiment.keys)).any()
     assert (stored.FOLDER / f"{name}.csv").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_papers_tables_have_every_detector_at_every_distance(name):
+    table, experiment = seeds.load(name), seeds.EXPERIMENTS[name]
+    (protocols,) = experiment.of
+    n_distances = len({clip.distance for clip in experiment.dataset.clips})
+    assert (table.groupby("seed").size() == 3 * n_distances * len(protocols)).all()
+    assert (table["n_groups"] == 5).all()
 
 
 # The command
@@ -214,5 +222,5 @@ def test_the_command_stores_what_is_asked_for(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(seeds, "store", store)
     seeds.main([])
     seeds.main([NAME, "--jobs", "3"])
-    assert asked == [("nighthawk-seeds", None), (NAME, None), (NAME, 3)]
+    assert asked == [*((name, None) for name in seeds.EXPERIMENTS), (NAME, 3)]
     assert f"{NAME}: 40 seeds" in capsys.readouterr().out
