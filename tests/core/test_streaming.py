@@ -1,6 +1,7 @@
 """Recordings of any length: equal to the array functions on the whole, however read, cut, mixed, resampled or split."""
 
 import dataclasses
+import gc
 import itertools
 import math
 import subprocess
@@ -616,6 +617,18 @@ def test_kernels_are_kept_for_later_processes_of_the_same_version(tmp_path, monk
     assert [hits("1"), hits("1"), hits("2"), hits("2")] == [0, 1, 0, 1]
     for later in functions[1:]:
         same(later, functions[0])
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(monkeypatch, enabled):
+    kernels = streaming.load_kernels()
+    states = []
+    monkeypatch.setattr(gc, "isenabled", lambda: enabled)
+    monkeypatch.setattr(gc, "disable", lambda: states.append("off"))
+    monkeypatch.setattr(gc, "enable", lambda: states.append("on"))
+    with kernels.keeping_garbage():
+        states.append("compiling")
+    assert states == ["off", "compiling", *(["on"] if enabled else [])]
 
 
 # A peer
