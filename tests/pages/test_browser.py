@@ -32,8 +32,8 @@ SOUNDS = """async () => Promise.all([...document.querySelectorAll('audio')].map(
 }))"""
 
 
-# A page holds thousands of words, and axe takes milliseconds over the contrast of each. Of those that look alike in both
-# themes (the same colors, sizes and effects, in elements of which the same is true) one is enough. The others become as
+# A page holds thousands of words, and axe takes milliseconds over the contrast of each. One is enough of all that look
+# alike in both themes: the same colors, sizes and effects, in elements of which the same is true. The others become as
 # much empty space, with line breaks where they were.
 BLANK_WORDS_THAT_LOOK_ALIKE = """themes => {
     const effects = ['color', 'backgroundColor', 'backgroundImage', 'fontSize', 'fontWeight', 'opacity', 'filter',
