@@ -35,7 +35,7 @@ from pcenlib.experiments.templates import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLEAR", "EXPERIMENTS", "MAXIMUM", "RISING", "SETTING", "SLOWER", "TEMPLATES"]
+__all__ = ["CLEAR", "EXPERIMENTS", "MAXIMUM", "RISING", "SETTING", "SLOWER", "SPECTRUM", "TEMPLATES"]
 
 Array = npt.NDArray[np.float64]
 
@@ -45,7 +45,8 @@ SETTING = RIGHT_WHALE.within(50, 300)
 SLOWER = RIGHT_WHALE_RELEASED.setting.s
 """The other s, that of the released code."""
 
-TEMPLATES, CLEAR, RISING, MAXIMUM = "templates", "clear templates", "rising lines", "maximum over bands"
+TEMPLATES, CLEAR = "templates", "templates of high SNR"
+SPECTRUM, RISING, MAXIMUM = "templates on the spectrum alone", "rising lines", "maximum over bands"
 """How a picture is scored."""
 
 SEED = 2019
@@ -58,6 +59,7 @@ LINES: Mapping[str, tuple[float, ...]] = {
     "durations": (0.6, 0.9, 1.2),
     "curvatures": (1.0, 2.0),
 }
+TILTS = (-12, -9, -6, -3, 3, 6, 9, 12)  # dB an octave
 ON_LINES = (LOG, OVER_MEDIAN, PCEN, SLOWER_PCEN)
 FLUX = "flux"
 
@@ -124,6 +126,7 @@ def _scores(clips: _Clips, chosen: Mapping[str, npt.NDArray[np.int64]]) -> dict[
             templates = _cut(clips, name, of_kind)
             best = np.stack([match(templates, picture).max(axis=-1) for picture in pictures], axis=-1)
             found[kind, name] = np.maximum.accumulate(best, axis=1)
+    found[SPECTRUM, LOG] = _on_spectra(clips, chosen[TEMPLATES])
     pad = round(max(LINES["durations"]) / SETTING.hop)
     for name in ON_LINES:
         # All clips in a row. Lines that leave a clip go through values that no clip has, so they are never the best.
@@ -134,6 +137,20 @@ def _scores(clips: _Clips, chosen: Mapping[str, npt.NDArray[np.int64]]) -> dict[
         found[MAXIMUM, name] = clips.pictures[name].max(axis=(-2, -1))
     found[MAXIMUM, FLUX] = clips.flux.max(axis=-1)
     return {key: values if values.ndim > 1 else np.tile(values, (N_DRAWS, 1)) for key, values in found.items()}
+
+
+def _on_spectra(clips: _Clips, chosen: npt.NDArray[np.int64]) -> Array:
+    """Best scores (draw, clip) on log magnitudes without any event: each band is constant, at its median."""
+    templates = _cut(clips, LOG, chosen)
+    spectra = np.median(clips.pictures[LOG], axis=-1, keepdims=True).repeat(N_FRAMES, axis=-1)
+    return np.stack([match(templates, each).max(axis=(1, 2)) for each in spectra], axis=-1)
+
+
+def _tilted(clips: _Clips, chosen: npt.NDArray[np.int64], tilt: float) -> Array:
+    """Best scores (draw, clip) on log magnitudes of clips whose spectra are tilted, in dB an octave; templates stay."""
+    templates = _cut(clips, LOG, chosen)
+    gain = np.log(10) / 20 * tilt * np.log2(SETTING.frequencies)[:, np.newaxis]
+    return np.stack([match(templates, each + gain).max(axis=(1, 2)) for each in clips.pictures[LOG]], axis=-1)
 
 
 def _in_ships(clips: _Clips, chosen: npt.NDArray[np.int64], ships: RealSet) -> dict[tuple[str, str], list[list[Array]]]:
@@ -161,14 +178,16 @@ def whale_templates(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
     In each of `N_DRAWS` draws, one call of each of `N_TEMPLATES` blocks of neighboring clips gives a template: its
     loudest second. These blocks are left out, and values are means over draws.
 
-    Columns are `method` (templates of any call or of the clearest call of each block, rising lines, or the maximum over
-    bands), `of` (the representation), `measure`, `at`, `value`, and an interval of 95 %, `low` and `high`, over blocks
-    or over ships. Measures are "area", `at` a number of templates; "ratio", of that area to that of log magnitudes;
-    "area by SNR", `at` a received SNR; "recall", `at` a rate of false alarms in noise clips; "alarms", false alarms a
-    minute in ships at half recall; and medians and shares without interval that tell why: the median "score of calls",
-    "score of noise" and "score of spectra", noise clips without any event, in which each band is constant at its
-    median; and the share of clips in which most bands rise at once, in noise ("broadband") and in the tenth of it with
-    the highest scores ("broadband above").
+    Columns are `method`, `of` (the representation), `measure`, `at`, `value`, and an interval of 95 %, `low` and `high`,
+    over blocks or over ships. Methods are templates of any call; templates of the call with the highest received SNR of
+    each block; templates of any call on clips without any event, in which each band is constant at its median; rising
+    lines; and the maximum over bands.
+
+    Measures are "area", `at` a number of templates; "ratio" of that area to that of log magnitudes, and "ratio to
+    log(E/median)"; "area by SNR", `at` a received SNR; "tilted area", `at` a tilt of all clips in dB an octave, which
+    the templates do not have; "recall", `at` a rate of false alarms in noise clips; "alarms", false alarms a minute in
+    ships at half recall; and the share of clips in which most bands rise at once, of calls, of noise and of
+    those that gave templates ("broadband"), and of the tenth of the noise with the highest scores ("broadband above"). At a tilt, all representations but log magnitudes stay the same.
     """
     import pandas as pd
 
@@ -186,45 +205,54 @@ def whale_templates(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
 
     every = _scores(clips, chosen)
     curves = clips.is_call, clips.blocks, weights
-    base = {kind: mean_area(every[kind, LOG][:, -1], *curves) for kind in chosen}
+    bases = {kind: {of: mean_area(every[kind, of][:, -1], *curves) for of in (LOG, OVER_MEDIAN)} for kind in chosen}
     sounding = _in_ships(clips, chosen[TEMPLATES], ships)
-    broadband = _broadband(clips)
+    nearest = np.abs(clips.snr[:, np.newaxis] - SNR_BINS).argmin(axis=1)
     for key, scores in every.items():
-        best = scores
+        best = scores[:, -1] if key[0] in chosen else scores
+        area = mean_area(best, *curves)
+        add(key, "area", np.nan if key[0] in (RISING, MAXIMUM) else N_TEMPLATES, area)
         if key[0] in chosen:
-            best = scores[:, -1]
-            add(key, "ratio", N_TEMPLATES, mean_area(best, *curves) / base[key[0]])
+            add(key, "ratio", N_TEMPLATES, area / bases[key[0]][LOG])
+            add(key, "ratio to log(E/median)", N_TEMPLATES, area / bases[key[0]][OVER_MEDIAN])
             for n in (1, 2, 4):
                 add(key, "area", n, mean_area(scores[:, n - 1], *curves))
-        add(key, "area", N_TEMPLATES if key[0] in chosen else np.nan, mean_area(best, *curves))
         if key[0] == CLEAR:
             continue
         for rate, recalls in zip(RATES, mean_recall(best, *curves, rates=RATES).T, strict=True):
             add(key, "recall", rate, recalls)
-        nearest = np.abs(clips.snr[:, np.newaxis] - SNR_BINS).argmin(axis=1)
         for k, center in enumerate(SNR_BINS):
-            add(key, "area by SNR", center, mean_area(best, *curves, among=nearest == k))
-        add(key, "alarms", np.nan, _alarms(best, kept & clips.is_call, sounding[key]))
-        noise = kept & ~clips.is_call
-        above = noise & (best >= np.nanquantile(np.where(noise, best, np.nan), 0.9, axis=1, keepdims=True))
-        told = {"broadband": broadband[~clips.is_call].mean(), "broadband above": (above & broadband).sum() / above.sum()}
-        if key[0] == TEMPLATES:
-            flat = np.median(clips.pictures[key[1]], axis=-1, keepdims=True).repeat(N_FRAMES, axis=-1)
-            of_flat = np.stack([match(_cut(clips, key[1], chosen[TEMPLATES]), each).max(axis=(1, 2)) for each in flat], 1)
-            told |= {"score of calls": np.median(best[kept & clips.is_call]), "score of noise": np.median(best[noise])}
-            told |= {"score of spectra": np.median(of_flat[noise])}
-        rows += [
-            {"method": key[0], "of": key[1], "measure": measure, "at": np.nan, "value": value}
-            for measure, value in told.items()
-        ]
-    return pd.DataFrame(rows)
+            if (clips.is_call & (nearest == k)).any():
+                add(key, "area by SNR", center, mean_area(best, *curves, among=nearest == k))
+        if key in sounding:
+            add(key, "alarms", np.nan, _alarms(best, kept & clips.is_call, sounding[key]))
+    for tilt in TILTS:
+        add((TEMPLATES, LOG), "tilted area", tilt, mean_area(_tilted(clips, chosen[TEMPLATES], tilt), *curves))
+    return pd.DataFrame([*rows, *_bangs(clips, every, chosen, kept)])
 
 
-def _broadband(clips: _Clips) -> npt.NDArray[np.bool_]:
-    """Whether most bands are at more than twice their background M where PCEN has its maximum."""
+def _bangs(
+    clips: _Clips,
+    scores: Mapping[tuple[str, str], Array],
+    chosen: Mapping[str, npt.NDArray[np.int64]],
+    kept: npt.NDArray[np.bool_],
+) -> list[dict[str, object]]:
+    """Rows on the share of clips in which most bands are at more than twice M where PCEN has its maximum."""
     ratio = np.expm1(clips.pictures[PCEN])
     frames = ratio.max(axis=1).argmax(axis=-1)
-    return np.array([(each[:, frame] > 2).mean() > 0.5 for each, frame in zip(ratio, frames, strict=True)])
+    bang = np.array([(each[:, frame] > 2).mean() > 0.5 for each, frame in zip(ratio, frames, strict=True)])
+    noise = kept & ~clips.is_call
+    shares = {("noise", "all"): bang[~clips.is_call].mean(), ("calls", "all"): bang[clips.is_call].mean()}
+    shares |= {(kind, "all"): bang[of_kind].mean() for kind, of_kind in chosen.items()}
+    for key, values in scores.items():
+        best = values[:, -1] if key[0] in chosen else values
+        least = np.nanquantile(np.where(noise, best, np.nan), 0.9, axis=1, keepdims=True)
+        above = noise & (best >= least)
+        shares[key] = (above & bang).sum() / above.sum()
+    return [
+        {"method": method, "of": of, "measure": "broadband" if of == "all" else "broadband above", "value": float(share)}
+        for (method, of), share in shares.items()
+    ]
 
 
 def _alarms(scores: Array, calls: npt.NDArray[np.bool_], functions: list[list[Array]]) -> Array:
@@ -247,7 +275,7 @@ EXPERIMENTS = {
             SETTING,
             SLOWER,
             REPRESENTATIONS,
-            (SEED, N_DRAWS, N_TEMPLATES, N_FRAMES, RATES, LINES, BLOCK, N_RESAMPLES),
+            (SEED, N_DRAWS, N_TEMPLATES, N_FRAMES, RATES, TILTS, LINES, BLOCK, N_RESAMPLES),
         ),
         keys=("method", "of", "measure", "at"),
         tolerances={"value": 1e-5, "low": 1e-5, "high": 1e-5},
