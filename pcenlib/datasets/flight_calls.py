@@ -69,9 +69,7 @@ class FlightCalls(RealSet):
                 skipped[place] = f"must name a file, and times and frequencies that rise, got {row}"
                 continue
             names.append(f"audio/{row['file']}")
-            calls.setdefault(
-                names[-1], FlightCall(row["species"], row["source_recording"], begin, end, low, high)
-            )
+            calls.setdefault(names[-1], FlightCall(row["species"], row["source_recording"], begin, end, low, high))
         return calls, names, skipped
 
     def _listed(self) -> tuple[list[str], dict[str, str]]:

@@ -61,7 +61,12 @@ def wins(calls: Array, noise: Array, call_blocks: Indices, noise_blocks: Indices
 
 
 def mean_area(
-    scores: Array, is_call: npt.NDArray[np.bool_], blocks: Indices, weights: Sequence[Array], *, among: Array | None = None
+    scores: Array,
+    is_call: npt.NDArray[np.bool_],
+    blocks: Indices,
+    weights: Sequence[Array],
+    *,
+    among: npt.NDArray[np.bool_] | None = None,
 ) -> Array:
     """Area under the curve in each resample: mean over draws of templates.
 

@@ -64,10 +64,10 @@ def stretch_around(call: slice, n_template: int, n_frames: int) -> slice | None:
 def flight_call_templates(flight_calls: RealSet) -> "pd.DataFrame":
     """How often the template of one flight call scores higher on another call of its species than before that call.
 
-    The template is the annotated call in the bands of its species. Of all ordered pairs of calls of one species from two
-    recordings, the second's clip is cut at random at both ends, and the template's largest score in the stretch around
-    the call is compared with that in `N_STRETCHES` stretches of the same length, at random places before it. A pair is
-    left out if there is no room for the stretch, or for another before it.
+    The template is the annotated call in the bands of its species. Of all ordered pairs of calls of one species from
+    two recordings, the second's clip is cut at random at both ends, and the template's largest score in the stretch
+    around the call is compared with that in `N_STRETCHES` stretches of the same length, at random places before it. A
+    pair is left out if there is no room for the stretch, or for another before it.
 
     Columns are `species`, `of` (the representation), `n_pairs`, `n_left_out`, and `higher`, the number of pairs in
     which the call scores higher: the sum over pairs of the share of the stretches, equals counting half.
@@ -161,9 +161,7 @@ def shares(table: "pd.DataFrame", *, over: str = LOG) -> "pd.DataFrame":
     wide = table.pivot(index="species", columns="of")
     draws = cluster_draws(range(len(wide)), np.random.default_rng(SEED), N_RESAMPLES)
     found = {of: totals(wide["higher"][of], draws) / totals(wide["n_pairs"][of], draws) for of in REPRESENTATIONS}
-    rows = {
-        of: interval("share", values) | interval("ratio", values / found[over]) for of, values in found.items()
-    }
+    rows = {of: interval("share", values) | interval("ratio", values / found[over]) for of, values in found.items()}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +51,17 @@ SPECTRUM, RISING, MAXIMUM = "templates on the spectrum alone", "rising lines", "
 
 SEED = 2019
 N_DRAWS, N_TEMPLATES = 20, 8
+FEWER = (1, 2, 4)  # templates of each draw, the first ones
 N_FRAMES = round(1.0 / SETTING.hop)  # of a template
 RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of false alarms in noise clips
-LINES: Mapping[str, tuple[float, ...]] = {
+LINES: Mapping[str, Any] = {
     "starts": (70, 85, 103, 125, 150),
     "ends": (170, 195, 225, 260),
     "durations": (0.6, 0.9, 1.2),
     "curvatures": (1.0, 2.0),
 }
-TILTS = (-12, -9, -6, -3, 3, 6, 9, 12)  # dB an octave
+# Tilts of all clips alike, and standard deviations of tilts that differ, in dB an octave.
+TILTS, SPREADS = (-12, -6, 6, 12), (3, 6, 12)
 ON_LINES = (LOG, OVER_MEDIAN, PCEN, SLOWER_PCEN)
 FLUX = "flux"
 
@@ -94,7 +96,7 @@ def _clips(challenge: RealSet) -> _Clips:
         blocks=np.array(list(blocks.values())),
         loudest=[loudest_stretch(each, N_FRAMES) for each in E[..., lead:]],
         pictures=representations(E, s=SETTING.s, slower=SLOWER, lead=lead),
-        flux=max_pooled_flux(E)[..., lead:],
+        flux=np.asarray(max_pooled_flux(E)[..., lead:], dtype=np.float64),
     )
 
 
@@ -146,11 +148,12 @@ def _on_spectra(clips: _Clips, chosen: npt.NDArray[np.int64]) -> Array:
     return np.stack([match(templates, each).max(axis=(1, 2)) for each in spectra], axis=-1)
 
 
-def _tilted(clips: _Clips, chosen: npt.NDArray[np.int64], tilt: float) -> Array:
+def _tilted(clips: _Clips, chosen: npt.NDArray[np.int64], tilts: Array) -> Array:
     """Best scores (draw, clip) on log magnitudes of clips whose spectra are tilted, in dB an octave; templates stay."""
     templates = _cut(clips, LOG, chosen)
-    gain = np.log(10) / 20 * tilt * np.log2(SETTING.frequencies)[:, np.newaxis]
-    return np.stack([match(templates, each + gain).max(axis=(1, 2)) for each in clips.pictures[LOG]], axis=-1)
+    gains = np.log(10) / 20 * tilts[:, np.newaxis] * np.log2(SETTING.frequencies)
+    tilted = zip(clips.pictures[LOG], gains[..., np.newaxis], strict=True)
+    return np.stack([match(templates, each + gain).max(axis=(1, 2)) for each, gain in tilted], axis=-1)
 
 
 def _in_ships(clips: _Clips, chosen: npt.NDArray[np.int64], ships: RealSet) -> dict[tuple[str, str], list[list[Array]]]:
@@ -163,7 +166,7 @@ def _in_ships(clips: _Clips, chosen: npt.NDArray[np.int64], ships: RealSet) -> d
         functions = {(RISING, each): follow_sweeps(pictures[each], setting=SETTING, **LINES) for each in ON_LINES}
         functions |= {(MAXIMUM, each): pictures[each].max(axis=0) for each in (PCEN, SLOWER_PCEN)}
         functions[MAXIMUM, FLUX] = max_pooled_flux(E)[lead:]
-        of_ship = {key: [values] * N_DRAWS for key, values in functions.items()}
+        of_ship = {key: [np.asarray(values, dtype=np.float64)] * N_DRAWS for key, values in functions.items()}
         for each, picture in pictures.items():
             scores = match(_cut(clips, each, chosen), picture).max(axis=1)
             of_ship[TEMPLATES, each] = list(scores)
@@ -178,16 +181,18 @@ def whale_templates(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
     In each of `N_DRAWS` draws, one call of each of `N_TEMPLATES` blocks of neighboring clips gives a template: its
     loudest second. These blocks are left out, and values are means over draws.
 
-    Columns are `method`, `of` (the representation), `measure`, `at`, `value`, and an interval of 95 %, `low` and `high`,
-    over blocks or over ships. Methods are templates of any call; templates of the call with the highest received SNR of
-    each block; templates of any call on clips without any event, in which each band is constant at its median; rising
-    lines; and the maximum over bands.
+    Columns are `method`, `of` (the representation), `measure`, `at`, `value`, and an interval of 95 %, `low` and
+    `high`, over blocks or over ships. Methods are templates of any call; templates of the call with the highest
+    received SNR of each block; templates of any call on clips without any event, in which each band is constant at its
+    median; rising lines; and the maximum over bands.
 
     Measures are "area", `at` a number of templates; "ratio" of that area to that of log magnitudes, and "ratio to
-    log(E/median)"; "area by SNR", `at` a received SNR; "tilted area", `at` a tilt of all clips in dB an octave, which
-    the templates do not have; "recall", `at` a rate of false alarms in noise clips; "alarms", false alarms a minute in
-    ships at half recall; and the share of clips in which most bands rise at once, of calls, of noise and of
-    those that gave templates ("broadband"), and of the tenth of the noise with the highest scores ("broadband above"). At a tilt, all representations but log magnitudes stay the same.
+    log(E/median)"; "area by SNR", `at` a received SNR; "tilted area", `at` a tilt of the spectra of all clips in dB an
+    octave, which the templates do not have, and "unequal area", `at` the standard deviation of such tilts that differ
+    from clip to clip; "recall", `at` a rate of false alarms in noise clips; "alarms", false alarms a minute in ships at
+    half recall; and the share of clips in which most bands rise at once, of calls, of noise and of those that gave
+    templates ("broadband"), and of the tenth of the noise with the highest scores ("broadband above"). Tilts change
+    nothing but log magnitudes.
     """
     import pandas as pd
 
@@ -215,7 +220,7 @@ def whale_templates(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
         if key[0] in chosen:
             add(key, "ratio", N_TEMPLATES, area / bases[key[0]][LOG])
             add(key, "ratio to log(E/median)", N_TEMPLATES, area / bases[key[0]][OVER_MEDIAN])
-            for n in (1, 2, 4):
+            for n in FEWER:
                 add(key, "area", n, mean_area(scores[:, n - 1], *curves))
         if key[0] == CLEAR:
             continue
@@ -226,8 +231,12 @@ def whale_templates(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
                 add(key, "area by SNR", center, mean_area(best, *curves, among=nearest == k))
         if key in sounding:
             add(key, "alarms", np.nan, _alarms(best, kept & clips.is_call, sounding[key]))
-    for tilt in TILTS:
-        add((TEMPLATES, LOG), "tilted area", tilt, mean_area(_tilted(clips, chosen[TEMPLATES], tilt), *curves))
+    alike = np.ones(clips.blocks.size)
+    different = np.random.default_rng(SEED).standard_normal(clips.blocks.size)
+    for measure, pattern, sizes in (("tilted area", alike, TILTS), ("unequal area", different, SPREADS)):
+        for size in sizes:
+            tilted = _tilted(clips, chosen[TEMPLATES], size * pattern)
+            add((TEMPLATES, LOG), measure, size, mean_area(tilted, *curves))
     return pd.DataFrame([*rows, *_bangs(clips, every, chosen, kept)])
 
 
@@ -250,7 +259,12 @@ def _bangs(
         above = noise & (best >= least)
         shares[key] = (above & bang).sum() / above.sum()
     return [
-        {"method": method, "of": of, "measure": "broadband" if of == "all" else "broadband above", "value": float(share)}
+        {
+            "method": method,
+            "of": of,
+            "measure": "broadband" if of == "all" else "broadband above",
+            "value": float(share),
+        }
         for (method, of), share in shares.items()
     ]
 
@@ -275,7 +289,7 @@ EXPERIMENTS = {
             SETTING,
             SLOWER,
             REPRESENTATIONS,
-            (SEED, N_DRAWS, N_TEMPLATES, N_FRAMES, RATES, TILTS, LINES, BLOCK, N_RESAMPLES),
+            (SEED, N_DRAWS, N_TEMPLATES, N_FRAMES, RATES, TILTS, SPREADS, LINES, BLOCK, N_RESAMPLES),
         ),
         keys=("method", "of", "measure", "at"),
         tolerances={"value": 1e-5, "low": 1e-5, "high": 1e-5},

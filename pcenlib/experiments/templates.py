@@ -22,7 +22,7 @@ OVER_M, PCEN, SLOWER_OVER_M, SLOWER_PCEN = "log(E/M)", "PCEN", "slower log(E/M)"
 REPRESENTATIONS = (LOG, OVER_MEDIAN, PLUS_MEDIAN, OVER_M, PCEN, SLOWER_OVER_M, SLOWER_PCEN)
 """Names of what `representations` returns, in its order."""
 
-ROUNDING = 1e-12  # a stretch that varies by less, relative to its largest value, is constant
+CONSTANT = 1e-12  # what has less variance, relative to the largest power, has no shape
 
 
 def match(templates: npt.ArrayLike, image: npt.ArrayLike) -> Array:
@@ -51,25 +51,27 @@ def match(templates: npt.ArrayLike, image: npt.ArrayLike) -> Array:
     >>> match([[0, 0, 3], [3, 0, 0]], [[5, 5, 5, 11, 5], [5, 11, 5, 5, 5]]).round(2)
     array([-0.32,  1.  , -0.32])
     """
-    templates, image = as_finite_floats("templates", templates), as_finite_floats("image", image)
-    n_frames = templates.shape[-1] if templates.ndim >= 2 else 0
-    if image.ndim != 2 or not n_frames or templates.shape[-2] != image.shape[0] or n_frames > image.shape[1]:
+    T, X = as_finite_floats("templates", templates), as_finite_floats("image", image)
+    n_frames = T.shape[-1] if T.ndim >= 2 else 0
+    if X.ndim != 2 or not n_frames or T.shape[-2] != X.shape[0] or n_frames > X.shape[1]:
         raise ValueError(
             "templates (..., band, n) and image (band, frame) must have the same bands, and the image must be at least "
-            f"as long, got shapes {templates.shape} and {image.shape}"
+            f"as long, got shapes {T.shape} and {X.shape}"
         )
-    stretches = np.lib.stride_tricks.sliding_window_view(image, n_frames, axis=1).swapaxes(0, 1)  # shift, band, n
-    flat = stretches.reshape(len(stretches), -1)
-    return _standardized(templates.reshape(*templates.shape[:-2], -1)) @ _standardized(flat).T
-
-
-def _standardized(x: npt.NDArray[np.floating]) -> Array:
-    """Rows of mean 0 and norm 1; rows of zeros for constants."""
-    centered = x - x.mean(axis=-1, keepdims=True)
-    norm = np.linalg.norm(centered, axis=-1, keepdims=True)
-    largest = np.abs(x).max(axis=-1, keepdims=True)
-    constant = norm <= ROUNDING * np.sqrt(x.shape[-1]) * largest
-    return np.where(constant, 0.0, centered / np.where(constant, 1.0, norm))
+    n_shifts = X.shape[1] - n_frames + 1
+    size = X.shape[0] * n_frames
+    largest = size * (X**2).max(), (T**2).sum(axis=(-2, -1))[..., np.newaxis]
+    X = X - X.mean()  # scores do not change, and less cancels in the sums of squares
+    centered = T - T.mean(axis=(-2, -1), keepdims=True)
+    # A product of matrices for each frame of the template: no copy of every stretch is ever made.
+    products = sum(centered[..., k] @ X[:, k : k + n_shifts] for k in range(n_frames))
+    sums, squares = (
+        np.lib.stride_tricks.sliding_window_view(each.sum(axis=0), n_frames).sum(axis=1) for each in (X, X**2)
+    )
+    powers = squares - sums**2 / size, (centered**2).sum(axis=(-2, -1))[..., np.newaxis]
+    varies = [power > CONSTANT * most for power, most in zip(powers, largest, strict=True)]
+    norms = [np.sqrt(np.where(each, power, 1.0)) for each, power in zip(varies, powers, strict=True)]
+    return np.asarray(np.where(varies[0] & varies[1], products / (norms[0] * norms[1]), 0.0))
 
 
 def over_median(E: npt.ArrayLike, *, n_frames: int | None = None) -> Array:
@@ -120,7 +122,7 @@ def representations(
     """
     E = check_magnitudes(E)
     own = E[..., lead:]
-    ratios = [over_median(own, n_frames=n_frames)]
+    ratios: list[npt.NDArray[np.floating]] = [over_median(own, n_frames=n_frames)]
     ratios += [over_background(E, s=each)[..., lead:] for each in (s, slower)]
     pictures = [np.log(own)] + [of(ratio) for ratio in ratios for of in (np.log, np.log1p)]
     return dict(zip(REPRESENTATIONS, pictures, strict=True))

@@ -19,7 +19,7 @@ WEIGHTS = [block_weights(DRAWS, N_BLOCKS, out) for out in LEFT_OUT]
 
 def resampled(draw, out):
     """Clips of a resample, block by block, each as often as it is drawn."""
-    return np.concatenate([np.flatnonzero(BLOCKS == block) for block in draw if block not in out])
+    return np.concatenate([np.flatnonzero(block == BLOCKS) for block in draw if block not in out])
 
 
 @pytest.mark.parametrize("among", [None, RNG.random(60) < 0.7])

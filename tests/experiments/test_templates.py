@@ -31,7 +31,7 @@ def pictures(seed=0, shape=(5, 40)):
         (RISE[::-1], -0.5),
         ([[0, 3, 0], [0, 3, 0]], -0.5),  # a bang
         ([[0, 0, 0], [3, 3, 3]], 0),  # a spectrum without an event
-        (RISE + [[0], [6]], 12 / np.sqrt(12 * 66)),  # the same call over that spectrum
+        (RISE + np.array([[0], [6]]), 12 / np.sqrt(12 * 66)),  # the same call over that spectrum
         ([[4, 4, 4], [4, 4, 4]], 0),
     ],
 )
