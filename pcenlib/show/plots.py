@@ -32,7 +32,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "log(1 + E/median)": {"color": "#1A85FF", "linestyle": (0, (3, 1, 1, 1))},
     "log(E/M)": {"color": "#994F00", "linestyle": "--"},
     "PCEN": {"color": "#D41159", "linestyle": "-"},
-    "slower log(E/M)": {"color": "#994F00", "linestyle": ":"},
+    "slower log(E/M)": {"color": "#C08457", "linestyle": (0, (2, 1))},
     "chance": {"color": "0.35", "linestyle": ":"},
     "as written": {"color": "#222222", "linestyle": "-"},
     "as released": {"color": "#7B5EA7", "linestyle": "--"},
