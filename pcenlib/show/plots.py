@@ -33,6 +33,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "log(E/M)": {"color": "#994F00", "linestyle": "--"},
     "PCEN": {"color": "#D41159", "linestyle": "-"},
     "slower log(E/M)": {"color": "#C08457", "linestyle": (0, (2, 1))},
+    "spectrum alone": {"color": "#5C6F00", "linestyle": (0, (1, 1.5))},
     "chance": {"color": "0.35", "linestyle": ":"},
     "as written": {"color": "#222222", "linestyle": "-"},
     "as released": {"color": "#7B5EA7", "linestyle": "--"},
