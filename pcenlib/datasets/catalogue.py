@@ -15,7 +15,9 @@ from pcenlib.datasets.esc50 import Esc50
 from pcenlib.datasets.level_tables import LevelTable, LocalizedSongs, NighthawkLevels
 from pcenlib.datasets.night_soundscapes import NightSoundscapes
 from pcenlib.datasets.nighthawk_calls import NighthawkCalls
+from pcenlib.datasets.playback import Playback
 from pcenlib.datasets.real import About, RealSet
+from pcenlib.datasets.recorder_array import RecorderArray
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
@@ -35,6 +37,8 @@ DATASETS: dict[str, type[RealSet]] = {
     "shipsear_excerpts": ShipsEarExcerpts,
     "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
+    "playback": Playback,
+    "recorder_array": RecorderArray,
 }
 """The paper's sets, then public stand-ins."""
 
