@@ -247,7 +247,7 @@ def fault(path: Path, about: About) -> str:
         if missing:
             return f"truncated: {size} bytes, where its header states {size + missing}"
         found = info(path)
-        # These state no bytes: only the decoder knows which samples are there. That of FLAC complains, that of MP3 stops.
+        # These state no bytes: only the decoder knows which samples are there. FLAC's complains, MP3's stops.
         if path.suffix.lower() == ".flac":
             waveform(path, found.sr, first=max(0, found.n_samples - 1))
         if path.suffix.lower() == ".mp3" and (held := len(waveform(path, found.sr))) < found.n_samples:

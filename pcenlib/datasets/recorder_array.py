@@ -64,8 +64,11 @@ class RecorderArray(OnlyRecordings):
         return [
             LocalizedSong(
                 row["Species"],
-                *(float(row[name]) for name in columns[1:5]),
-                tuple(float(row[axis]) for axis in PLACE),
+                begin=float(row["From"]),
+                end=float(row["To"]),
+                low=float(row["F_Low"]),
+                high=float(row["F_High"]),
+                place=tuple(float(row[axis]) for axis in PLACE),
             )
             for row in table
         ]
