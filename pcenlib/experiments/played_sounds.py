@@ -14,7 +14,7 @@ those at which night scenes have one alarm in ten seconds.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -201,16 +201,18 @@ def thresholds(scenes: Sequence[Functions], draws: Sequence[npt.NDArray[np.int64
     return found
 
 
-def _scenes(nights: RealSet) -> tuple[list[Functions], list[str]]:
+def _scenes(*nights: RealSet) -> tuple[list[Functions], list[str]]:
+    """Detection functions of every scene without a call, and its hour."""
     skipped = round(SETTLING / SETTING.hop)
     scenes: list[Functions] = []
-    for name in nights.recordings:
-        functions = detection_functions(nights.recording(name).source, SETTING).named()
+    names = [(each, name) for each in nights for name in each.recordings]
+    for each, name in names:
+        functions = detection_functions(each.recording(name).source, SETTING).named()
         scenes.append({detector: values[skipped:] for detector, values in functions.items()})
-    return scenes, [hour(name) for name in nights.recordings]
+    return scenes, [hour(name) for _, name in names]
 
 
-def played_novelty(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
+def played_novelty(dataset: Playback, *nights: RealSet) -> "pd.DataFrame":
     """Each detector at each sound and distance.
 
     Returns
@@ -224,7 +226,7 @@ def played_novelty(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
     import pandas as pd
 
     sounds = [sound for sound in dataset.sounds if sound.name != MARKER]
-    scenes, _ = _scenes(nights)
+    scenes, _ = _scenes(*nights)
     at = thresholds(scenes, [np.arange(len(scenes))])
     rows = []
     for recorded in _recorded(dataset):
@@ -249,7 +251,7 @@ def played_novelty(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def played_estimates(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
+def played_estimates(dataset: Playback, *nights: RealSet) -> "pd.DataFrame":
     """What the playback says of the paper's claims, with intervals over sounds, and for recall over hours too.
 
     Returns
@@ -265,7 +267,7 @@ def played_estimates(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
     import pandas as pd
 
     rng = np.random.default_rng(SEED)
-    novelty = played_novelty(dataset, nights)
+    novelty = played_novelty(dataset, *nights)
     rise = (novelty["value"] - novelty["noise"]).groupby([novelty["detector"], novelty["distance"], novelty["sound"]])
     rises = rise.first().unstack("sound")
     draws = resamples(rises.shape[1], rng)
@@ -283,7 +285,7 @@ def played_estimates(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
         ratio = far[draws].mean(axis=1) / near[draws].mean(axis=1)
         add("far over near, without the floor", ratio, far.size, detector=detector)
 
-    scenes, hours = _scenes(nights)
+    scenes, hours = _scenes(*nights)
     recorded = [each for each in _recorded(dataset) if each.distance >= NEAR]
     early = [k for k, name in enumerate(hours) if name in PARTS["after midnight"]]
     for part, chosen in {"": range(len(hours)), ", after midnight": early}.items():
@@ -314,7 +316,7 @@ def played_estimates(dataset: Playback, nights: RealSet) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-SETS = ("playback", "night_soundscapes")
+SETS: Mapping[str, Any] = {"sets": ("playback", "night_soundscapes"), "further": ("birdvox_dcase20k",)}
 DEFINITION = (SETTING, TOLERANCE, PERIOD, SETTLING, BAND, STEP, SEED)
 EXPERIMENTS = {
     "playback-levels": Experiment(
@@ -326,14 +328,14 @@ EXPERIMENTS = {
     ),
     "playback-novelty": Experiment(
         run=played_novelty,
-        sets=SETS,
+        **SETS,
         definition=describe("detection functions of played sounds, version 1", *DEFINITION),
         keys=("distance", "sound", "detector"),
         tolerances={"value": 1e-4, "noise": 1e-4, "threshold": 1e-4, "error": 1e-4},
     ),
     "playback-estimates": Experiment(
         run=played_estimates,
-        sets=SETS,
+        **SETS,
         definition=describe("what a playback says of the claims, version 1", *DEFINITION, LEAST, LOW, HIGH),
         keys=("quantity", "distance", "detector"),
         tolerances={"estimate": 1e-3, "low": 1e-3, "high": 1e-3, "n": 0},
