@@ -52,7 +52,7 @@ class RecorderArray(OnlyRecordings):
 
     @cached_property
     def stations(self) -> dict[str, Place]:
-        """Place of each station: east, north and up, in meters."""
+        """Place of each station, in meters east, north and up."""
         table = (row for _, row in rows(self.folder / STATIONS, ("Station", *PLACE)))
         return {row["Station"]: tuple(float(row[axis]) for axis in PLACE) for row in table}
 

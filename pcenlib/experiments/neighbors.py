@@ -34,7 +34,7 @@ N_RESAMPLES = 1000
 RATIOS = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 40.0)  # of distances; the first bin has neighbors
 EDGES = (0.0, 25.0, 50.0, 100.0, 300.0)  # meters, of the distance of neighbors
 SETTING = NIGHTHAWK_PAPER.setting
-"""The paper's setting for birds: both species sing above 2 kHz."""
+"""The paper's setting for birds, because both species sing above 2 kHz."""
 WEATHER = {"temperature": 15.0, "humidity": 70.0}  # assumed, for the array
 SPEED = 340.0  # m/s, at that temperature
 SEARCH = 0.2  # seconds to either side of where a song was marked

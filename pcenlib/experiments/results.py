@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from pcenlib.datasets.catalogue import about, find
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments import fits, levels, neighbors, nighthawks, outdoor_noise, played_sounds, right_whales
+from pcenlib.experiments import (
+    fits,
+    levels,
+    neighbors,
+    nighthawks,
+    outdoor_noise,
+    played_detection,
+    played_sounds,
+    right_whales,
+)
 from pcenlib.experiments.stored import FOLDER, Experiment, Stored, check_same, load, save
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ __all__ = ["EXPERIMENTS", "Result", "compute", "result", "store"]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     name: experiment
-    for module in (right_whales, outdoor_noise, nighthawks, fits, levels, played_sounds, neighbors)
+    for module in (right_whales, outdoor_noise, nighthawks, fits, levels, played_sounds, played_detection, neighbors)
     for name, experiment in module.EXPERIMENTS.items()
 }
 """Every experiment on real sound, by the name of its table."""
