@@ -158,6 +158,31 @@ def flight_calls(folder):
     return [f"audio/{line[0]}" for line in lines]
 
 
+PLAYED = [("start_marker", 1.0, 2.0, 1.3, 2.7), ("high", 2.05, 2.25, 7.0, 8.0), ("low", 2.3, 2.5, 3.0, 4.0)]
+
+
+def playback(folder):
+    names = ["reference_1m.wav", "test_sound_10m.wav", "test_sound_100m.wav"]
+    for name in names:
+        sound(folder / name, 2.5, 44100)
+    table(folder / "master_anotations.csv", ["orig.sound.file", "start", "end", "bottom.freq", "top.freq"], PLAYED)
+    return names
+
+
+def recorder_array(folder):
+    places = {"Ex-1": (0.0, 0.0, 0.0), "Ex-2": (40.0, 0.0, 0.0)}
+    names = [f"{station}_0+1_20200617$090000.mp3" for station in places]
+    for name in names:
+        sound(folder / name, 7, 24000, format="MP3")
+    columns = ["Easting", "Northing", "Elevation"]
+    lines = [(station, *place) for station, place in places.items()]
+    table(folder / "Vignette_Coordinates.csv", ["Station", *columns], lines)
+    columns = ["Species", "From", "To", "F_Low", "F_High", *columns]
+    songs = [("REVI", 0.8, 1.1, 2000, 6500, 3.0, 4.0, 12.0)]
+    table(folder / "Vignette_Detections_20200617_090000_Localized.csv", columns, songs)
+    return names
+
+
 MAKERS = {
     make.__name__: make
     for make in (
@@ -172,5 +197,7 @@ MAKERS = {
         nighthawk,
         night_soundscapes,
         flight_calls,
+        playback,
+        recorder_array,
     )
 }

@@ -16,7 +16,9 @@ from pcenlib.datasets.flight_calls import FlightCalls
 from pcenlib.datasets.level_tables import LevelTable, LocalizedSongs, NighthawkLevels
 from pcenlib.datasets.night_soundscapes import NightSoundscapes
 from pcenlib.datasets.nighthawk_calls import NighthawkCalls
+from pcenlib.datasets.playback import Playback
 from pcenlib.datasets.real import About, RealSet
+from pcenlib.datasets.recorder_array import RecorderArray
 from pcenlib.datasets.right_whale_challenge import RightWhaleChallenge
 from pcenlib.datasets.shipsear import ShipsEar
 from pcenlib.datasets.shipsear_excerpts import ShipsEarExcerpts
@@ -37,6 +39,8 @@ DATASETS: dict[str, type[RealSet]] = {
     "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
     "flight_calls": FlightCalls,
+    "playback": Playback,
+    "recorder_array": RecorderArray,
 }
 """The paper's sets, then public stand-ins."""
 

@@ -247,8 +247,11 @@ def fault(path: Path, about: About) -> str:
         if missing:
             return f"truncated: {size} bytes, where its header states {size + missing}"
         found = info(path)
-        if path.suffix.lower() == ".flac":  # states no bytes: only the decoder knows whether the last sample is there
+        # These state no bytes: only the decoder knows which samples are there. FLAC's complains, MP3's stops.
+        if path.suffix.lower() == ".flac":
             waveform(path, found.sr, first=max(0, found.n_samples - 1))
+        if path.suffix.lower() == ".mp3" and (held := len(waveform(path, found.sr))) < found.n_samples:
+            return f"truncated: {held} samples, where its header states {found.n_samples}"
     except OSError as error:
         return str(error).replace(str(path), "it")
     duration = found.n_samples / found.sr

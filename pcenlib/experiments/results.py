@@ -15,8 +15,11 @@ from pcenlib.datasets.real import RealSet
 from pcenlib.experiments import (
     fits,
     levels,
+    neighbors,
     nighthawks,
     outdoor_noise,
+    played_detection,
+    played_sounds,
     right_whales,
     template_birds,
     template_whales,
@@ -31,7 +34,18 @@ __all__ = ["EXPERIMENTS", "Result", "compute", "result", "store"]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     name: experiment
-    for module in (right_whales, outdoor_noise, nighthawks, fits, levels, template_whales, template_birds)
+    for module in (
+        right_whales,
+        outdoor_noise,
+        nighthawks,
+        fits,
+        levels,
+        template_whales,
+        template_birds,
+        played_sounds,
+        played_detection,
+        neighbors,
+    )
     for name, experiment in module.EXPERIMENTS.items()
 }
 """Every experiment on real sound, by the name of its table."""

@@ -132,7 +132,8 @@ def no_samples(path):
 
 
 def wrong_rate(path):
-    copies.rewritten(path, lambda x, sr: (x, sr + 100))
+    # MP3 has few rates
+    copies.rewritten(path, lambda x, sr: (x, 2 * sr if path.suffix == ".mp3" else sr + 100))
 
 
 def stereo(path):
@@ -150,7 +151,7 @@ def folder(path):
 KEEPS = (truncated, header_only, no_samples, wrong_rate, stereo, short)
 FAULTS = {
     damaged: "cannot read it|truncated",
-    truncated: "truncated: .* bytes, where its header states|cannot read it",
+    truncated: "truncated: .* header states|cannot read it",
     header_only: "truncated|cannot read it",
     empty: "^empty$",
     no_samples: "holds no sample|expected|^empty$",
