@@ -1,7 +1,8 @@
 """A file that keeps the results of a long run, so a run that was killed goes on where it was.
 
-Its first line says what is computed. Each further line is the name and the result of one item, as JSON, with a checksum.
-Lines are on the disk before the run goes on. A line that a kill cut off is dropped, and so is one that was changed.
+Its first line says what is computed. Each further line is the name and the result of one item, as JSON, with a
+checksum. Lines are on the disk before the run goes on. A line that a kill cut off is dropped, and so is one that was
+changed.
 """
 
 import contextlib

@@ -12,9 +12,11 @@ import os
 import pickle
 import sys
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pcenlib.core.checks import check_count
@@ -68,6 +70,7 @@ def run(
     jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     job: str = "",
+    replace: bool = False,
     progress: bool = True,
 ) -> Outcome[Result]:
     """Apply a function to many items.
@@ -76,7 +79,7 @@ def run(
     ----------
     function : callable
         From one item to its result. Workers import it, so it must be defined in a module, or be a `functools.partial`
-        of one that is. An `OSError` or a `ValueError` is the item's failure; any other error ends the run.
+        of one that is. An exception is the item's failure; only an interrupt or an exit ends the run.
     items : iterable
         Paths, seeds, or whatever the function takes.
     names : iterable of str, optional
@@ -96,6 +99,8 @@ def run(
     job : str, optional
         What is computed: all that the results depend on but the items. A checkpoint of another job, another function
         or another version of this library is refused.
+    replace : bool
+        Whether such a checkpoint is replaced instead.
     progress : bool
         Whether to show on the standard error how many items are done and the time left, and at the end what failed.
 
@@ -118,7 +123,8 @@ def run(
 
     key = dict(zip(names, names if keys is None else keys, strict=True))
     failures: dict[str, str] = {}
-    with journal(checkpoint, {"function": _name(function), "job": job}) as (results, keep):
+    header = {"function": _name(function), "job": job}
+    with journal(checkpoint, header, replace=replace) as (results, keep):
         left = [(name, item) for name, item in zip(names, items, strict=True) if key[name] not in results]
         with (
             _progress(len(items), len(items) - len(left), progress) as show,
@@ -154,7 +160,9 @@ def _tasks(
                 sent += len(task)
             ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
             in_order = [future for future in under_way if future in ready]
-            for future in sorted(in_order, key=lambda future: future.exception() is not None):  # an error comes last
+            for future in sorted(
+                in_order, key=lambda future: future.exception() is not None
+            ):  # a dead worker comes last
                 done, failed, elapsed = future.result()
                 finished, seconds = finished + len(under_way.pop(future)), seconds + elapsed
                 yield done, failed
@@ -177,12 +185,18 @@ def _apply(function: Callable[[Item], Result], task: Sequence[tuple[str, Item]])
     for name, item in task:
         try:
             done[name] = function(item)
-        except (OSError, ValueError) as error:
-            failed[name] = str(error) or type(error).__name__
         except Exception as error:
-            error.add_note(f"while computing {name}")
-            raise
+            failed[name] = _reason(error)
     return done, failed, time.perf_counter() - begin
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong with an item. What may be a mistake in a program also says what it is, and where."""
+    if isinstance(error, OSError | ValueError):
+        return str(error) or type(error).__name__
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{what} (in {Path(place.filename).name}, line {place.lineno})"
 
 
 @contextlib.contextmanager

@@ -104,7 +104,9 @@ def test_no_byte_of_an_entry_can_change_unnoticed(path):
 def test_a_checkpoint_of_something_else_is_refused_and_left_alone(path, header):
     before = path.read_bytes()
     with (
-        pytest.raises(ValueError, match=r"^checkpoint .*checkpoint\.jsonl belongs to another job.{,70} remove this one$"),
+        pytest.raises(
+            ValueError, match=r"^checkpoint .*checkpoint\.jsonl belongs to another job.{,70} remove this one$"
+        ),
         journal(path, header),
     ):
         pass
