@@ -22,7 +22,7 @@ from pcenlib.core.setting import Setting
 from pcenlib.core.streaming import detection_blocks
 from pcenlib.field.events import moving_maximum, settled
 from pcenlib.field.search import Search
-from pcenlib.field.survey import find_recordings, split_jobs
+from pcenlib.field.survey import check_found, find_recordings, split_jobs
 from pcenlib.jobs.run import run
 
 __all__ = ["Calibration", "calibrate_threshold", "rate_interval"]
@@ -181,6 +181,7 @@ def _count_quiet(path: str, *, search: Search, threads: int) -> list[_Stretch]:
 
     An alarm that goes on from one stretch to the next counts where it begins.
     """
+    check_found(path)
     setting, duration = search.setting, info(path).duration
     n_stretches = max(1, math.ceil(duration / STRETCH))
     n_frames = max(1, math.ceil(duration / setting.hop / n_stretches))
