@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pcenlib.core.version import __version__
+from pcenlib.jobs.files import locked, naming
 
 __all__ = ["journal"]
 
@@ -34,7 +35,7 @@ def journal(
         yield {}, lambda results: results
         return
     first = json.dumps({"pcenlib": __version__, **header}).encode() + b"\n"
-    with _locked(path), Path(path).open("a+b") as file:
+    with locked(path), _opened(path) as file:
         results = _read(file, first, path, replace)
 
         def keep(results: dict[str, Any]) -> dict[str, Any]:
@@ -49,21 +50,13 @@ def journal(
 
 
 @contextlib.contextmanager
-def _locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes from a checkpoint; the lock is gone with this process, however it ends."""
-    from filelock import FileLock, Timeout  # here, because workers do not need it
-
-    lock = FileLock(f"{os.fspath(path)}.lock", timeout=0)
+def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    file = Path(path).open("a+b")  # noqa: SIM115  # closed below, where its error is given a name
     try:
-        lock.acquire()
-    except Timeout as error:
-        raise OSError(f"checkpoint {path} is in use by another process") from error
-    try:
-        yield
+        yield file
     finally:
-        if os.name == "posix":  # elsewhere releasing removes the file
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
+        with naming(path):  # on a full disk, what could not be written is tried again
+            file.close()
 
 
 def _read(file: BinaryIO, first: bytes, path: str | os.PathLike[str], replace: bool) -> dict[str, Any]:
@@ -105,6 +98,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _write(file: BinaryIO, data: bytes) -> None:
-    file.write(data)
-    file.flush()
-    os.fsync(file.fileno())
+    with naming(file.name):
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -158,7 +158,7 @@ def test_a_checkpoint_does_not_take_a_folder_for_another_by_its_name(tmp_path, m
     assert len(names_in(tmp_path / "checkpoint")) == 2  # nothing was searched twice
     monkeypatch.chdir(tmp_path)
     assert [(event.file, round(event.start)) for event in kept(tmp_path / "checkpoint", "A", "B").events] == [
-        (os.path.join("A", "x.wav"), 10), (os.path.join("B", "x.wav"), 20),
+        (str(Path("A", "x.wav")), 10), (str(Path("B", "x.wav")), 20),
     ]  # fmt: skip
     assert len(names_in(tmp_path / "checkpoint")) == 2
 

@@ -97,6 +97,21 @@ def test_no_byte_of_an_entry_can_change_unnoticed(path):
             assert held(path).keys() < {"one": 1, "two": [2, 4], "three": {"x": 9}}.keys()
 
 
+def test_an_error_on_a_full_disk_names_the_file_and_what_was_kept_stays(path):
+    code = f"""
+import resource, signal
+from pcenlib.jobs.checkpoint import journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with journal({str(path)!r}, {HEADER}) as (_, keep):
+    size = {path.stat().st_size}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, size + 20))
+    keep({{"four": 16}})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == f"OSError: [Errno 27] File too large: '{path}'"
+    assert held(path) == {"one": 1, "two": [2, 4], "three": {"x": 9}}
+
+
 # Whose it is
 
 
@@ -154,7 +169,7 @@ def test_a_result_that_json_cannot_hold_is_an_error_and_nothing_of_it_is_written
 
 def test_a_checkpoint_is_used_by_one_at_a_time_and_leaves_no_lock_behind(path):
     with journal(path, HEADER) as (_, keep):
-        with pytest.raises(OSError, match=r"^checkpoint .*checkpoint\.jsonl is in use by another process$"):
+        with pytest.raises(OSError, match=r"^.*checkpoint\.jsonl is in use by another process$"):
             held(path)
         keep({"four": 16})
     assert held(path)["four"] == 16
