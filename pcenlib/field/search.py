@@ -7,6 +7,7 @@ is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames
 its background settles.
 """
 
+import contextlib
 import itertools
 import math
 import os
@@ -145,15 +146,25 @@ def _watched(
     blocks: Iterable[DetectionFunctions], sizes: list[int], hop: float, duration: float | None
 ) -> Iterator[npt.NDArray[np.floating]]:
     """Max-pooled PCEN of each block; its size goes to a list and, given a duration, to a bar of progress."""
-    from tqdm import tqdm
-
-    form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s [{elapsed}<{remaining}]"
-    with tqdm(total=duration, disable=duration is None, bar_format=form, file=sys.stderr) as bar:
+    with _progress(duration) as show:
         for block in blocks:
             values = block.max_pooled_pcen
             sizes.append(values.size)
-            bar.update(values.size * hop)
+            show(values.size * hop)
             yield values
+
+
+@contextlib.contextmanager
+def _progress(duration: float | None) -> Iterator[Callable[[float], object]]:
+    """A function to be told how many more seconds are done with; a bar, if a duration is given."""
+    if duration is None:
+        yield lambda _: None
+        return
+    from tqdm import tqdm  # not in workers: it makes semaphores, which workers that end at once would leave behind
+
+    form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s [{elapsed}<{remaining}]"
+    with tqdm(total=duration, bar_format=form, file=sys.stderr) as bar:
+        yield lambda seconds: bar.update(min(seconds, duration - bar.n))  # the last window may begin after the end
 
 
 def _described(path: AnyPath, search: Search, run: Run, limit: int, n_frames: int, clock: Clock | None) -> Event:
