@@ -16,6 +16,7 @@ from pcenlib.core.setting import Setting
 from pcenlib.field.clocks import read_clock
 from pcenlib.field.events import Event
 from pcenlib.field.levels import noise_levels
+from pcenlib.field.packages import require
 from pcenlib.field.search import Search, detect_events
 from pcenlib.jobs.run import Outcome, run
 
@@ -75,6 +76,7 @@ def detect(
     >>> import pcenlib
     >>> table = pcenlib.detect("night.wav", pcenlib.NIGHTHAWK, threshold=2.5)  # doctest: +SKIP
     """
+    require("pandas", "tables in Python")
     search = Search(setting=setting, threshold=threshold, min_gap=min_gap, min_duration=min_duration, channel=channel)
     found = survey([path], search, jobs=jobs, progress=False)
     if found.failures:

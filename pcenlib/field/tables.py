@@ -8,13 +8,14 @@ used as columns, the same in every row, so tables can be put together.
 
 import csv
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pcenlib.field.events import Event
 
-__all__ = ["FORMATS", "Format", "to_audacity", "to_csv", "to_raven"]
+__all__ = ["FORMATS", "Format", "label", "to_audacity", "to_csv", "to_raven"]
 
 
 Format = Literal["raven", "audacity", "csv"]
@@ -36,6 +37,12 @@ RAVEN = [
     "Recorder Clock",
     "Annotation",
 ]
+
+
+def label(path: str | os.PathLike[str]) -> str:
+    """Name of a file or folder for people: one line, with escapes for what cannot be printed."""
+    name = Path(path).name
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
 
 
 def to_raven(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
@@ -90,8 +97,8 @@ def to_audacity(events: Sequence[Event], parameters: Mapping[str, Any]) -> str: 
     lines = []
     for event in events:
         start, end = event.file_start + event.start, event.file_start + event.end
-        label = f"PCEN {event.contrast:.1f} dB" + (f" {Path(event.file).name}" if several else "")
-        lines.append(f"{start:.6f}\t{end:.6f}\t{label}\n\\\t{event.low:.6f}\t{event.high:.6f}\n")
+        text = f"PCEN {event.contrast:.1f} dB" + (f" {label(event.file)}" if several else "")
+        lines.append(f"{start:.6f}\t{end:.6f}\t{text}\n\\\t{event.low:.6f}\t{event.high:.6f}\n")
     return "".join(lines)
 
 

@@ -107,7 +107,7 @@ def run(
     Returns
     -------
     Outcome
-        Results and failures, in the order of the items.
+        Results and failures, in the order of the items. A worker that is killed is a `BrokenExecutor`.
 
     Notes
     -----
@@ -168,7 +168,7 @@ def _tasks(
                 yield done, failed
     except BrokenExecutor as error:
         names = [name for task in under_way.values() for name, _ in task]
-        raise RuntimeError(
+        raise BrokenExecutor(
             f"a worker died while one of these was computed: {', '.join(names)}. It was killed, or ran out of memory, "
             'or the script that defines the function does not start its work under `if __name__ == "__main__":`. What '
             "was finished before is in the checkpoint, if there is one"
