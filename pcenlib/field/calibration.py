@@ -37,6 +37,7 @@ THRESHOLDS = np.arange(140, 6000) * 0.005
 # hours still have the thirty stretches or so that the bootstrap needs.
 STRETCH = 600.0
 
+MOST_ALARMS = 1e6  # in an hour, more than anyone can look at
 FRAMES_PER_BLOCK = 1920  # at most so many are computed at once
 SEED = 2019  # of the draws
 
@@ -96,7 +97,7 @@ def calibrate_threshold(
     Alarms are counted as events are, joined within `min_gap`, in steps of 0.005. In H hours, one alarm is the least
     that can be told from none: rates below 1/H cannot be calibrated, and are an error.
     """
-    check_range("false_alarms_per_hour", false_alarms_per_hour, 0, open_low=True)
+    check_range("false_alarms_per_hour", false_alarms_per_hour, 0, MOST_ALARMS, open_low=True)
     search = Search(setting=setting, threshold=1.0, min_gap=min_gap, channel=channel)
     files = [os.fspath(path) for path in find_recordings(paths)]
     processes, threads = split_jobs(jobs, len(files))

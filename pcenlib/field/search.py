@@ -36,6 +36,10 @@ __all__ = ["Search", "detect_events"]
 LEAD_PERIODS = 10
 LONGEST_PERIODS = 50
 
+# Events an hour apart are two, however long the gap that is asked for, and none lasts a day.
+LONGEST_GAP = 3600.0
+LONGEST_EVENT = 86400.0
+
 # Frames that are in memory at once when an event is read again.
 FRAMES_PER_STRETCH = 4096
 
@@ -53,7 +57,7 @@ class Search:
     threshold : float
         Values of max-pooled PCEN above it make an event; positive.
     min_gap : float, optional
-        Events closer than this, in seconds, are one; by default, the time scale T of the setting.
+        Events closer than this, in seconds, are one; by default, the time scale T of the setting. At most an hour.
     min_duration : float
         Events shorter than this, in seconds, are dropped.
     channel : int, optional
@@ -69,8 +73,8 @@ class Search:
     def __post_init__(self) -> None:
         check_range("threshold", self.threshold, 0, open_low=True)
         if self.min_gap is not None:
-            check_range("min_gap", self.min_gap, 0)
-        check_range("min_duration", self.min_duration, 0)
+            check_range("min_gap", self.min_gap, 0, LONGEST_GAP)
+        check_range("min_duration", self.min_duration, 0, LONGEST_EVENT)
         if self.channel is not None and (
             isinstance(self.channel, bool) or not isinstance(self.channel, int) or self.channel < 0
         ):

@@ -28,6 +28,8 @@ __all__ = ["Survey", "check_found", "detect", "find_recordings", "split_jobs", "
 AnyPath = str | os.PathLike[str]
 
 
+MOST_JOBS = 1000  # more would take all processes that a machine can start
+
 EXTENSIONS = {
     ".aif", ".aifc", ".aiff", ".au", ".caf", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".rf64", ".w64", ".wav",
 }  # fmt: skip
@@ -187,7 +189,7 @@ def survey(
 def split_jobs(jobs: int | None, n_files: int) -> tuple[int, int]:
     """How many processes (by default, one for each core), and threads of each: threads share a single recording."""
     jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    check_count("jobs", jobs)
+    check_count("jobs", jobs, MOST_JOBS)
     return (1, jobs) if n_files == 1 else (jobs, 1)
 
 

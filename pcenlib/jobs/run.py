@@ -32,6 +32,9 @@ SECONDS_PER_TASK = 0.1
 # Tasks under way for each worker, so none waits for the next; the others have not been sent yet.
 TASKS_PER_WORKER = 2
 
+# What Windows can wait for at a time; others start as many workers as there are tasks.
+MOST_WORKERS = 61 if os.name == "nt" else sys.maxsize
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _Done = tuple[dict[str, Result], dict[str, str], float]
@@ -215,7 +218,7 @@ def _pool(
                 f"{_name(function)}, or what it is given, is defined in a notebook, where workers cannot import it: "
                 "move it to a module, or use jobs=1"
             )
-        with process_pool(jobs, main=main) as pool:
+        with process_pool(min(jobs, MOST_WORKERS), main=main) as pool:
             yield pool
 
 

@@ -179,6 +179,14 @@ def test_progress_shows_the_time_left(recordings, capsys):
     assert re.search(r"60/60 s \[\d\d:\d\d<", capsys.readouterr().err)  # within a file that is alone
 
 
+def test_progress_of_a_window_that_begins_after_the_end(recordings, capsys):
+    values = dataclasses.asdict(dataclasses.replace(RIGHT_WHALE, hop_length=100_000))
+    Path("mine.toml").write_text("".join(f"{key} = {value!r}\n" for key, value in values.items()))
+    path = next(recordings.iterdir())
+    detect(path, "--setting", "mine.toml", "--threshold", "3", "--jobs", "1")
+    assert "60/60 s" in capsys.readouterr().err
+
+
 # Bad input
 
 
@@ -235,6 +243,10 @@ def test_nothing_is_overwritten_unasked(recordings, capsys):
         (["x.wav", "--false-alarms-per-hour", "1", "--calibrate", "no.wav"], "there is no file or folder no.wav"),
         (["x.wav", "--false-alarms-per-hour", "1", "--calibrate", "x.wav"], "they can tell 60 false alarms per hour"),
         (["x.wav", "--false-alarms-per-hour", "0", "--calibrate", "x.wav"], "false_alarms_per_hour must"),
+        (["x.wav", "--false-alarms-per-hour", "1e308", "--calibrate", "x.wav"], "false_alarms_per_hour must"),
+        (["x.wav", "--threshold", "1e309"], "threshold must be a finite number greater than 0"),
+        (["x.wav", "--threshold", "3", "--min-gap", "1e308"], "min_gap must be a finite number in [0, 3600.0]"),
+        (["x.wav", "--threshold", "3", "--jobs", "1" * 30], "jobs must be a positive integer of at most 1000"),
         (["x.wav", "--threshold", "-1"], "threshold must be a finite number greater than 0"),
         (["x.wav", "--threshold", "3", "--min-gap", "-1"], "min_gap must"),
         (["x.wav", "--threshold", "3", "--min-duration", "-1"], "min_duration must"),

@@ -246,10 +246,13 @@ def test_memory_does_not_grow_with_the_folder(tmp_path):
         ({"threshold": math.nan}, "threshold must"),
         ({"threshold": "high"}, "threshold must"),
         ({"min_gap": -1}, "min_gap must"),
+        ({"min_gap": 1e308}, r"min_gap must be a finite number in \[0, 3600\.0\]"),
         ({"min_duration": -1}, "min_duration must"),
+        ({"min_duration": 1e308}, r"min_duration must be a finite number in \[0, 86400\.0\]"),
         ({"channel": -1}, "channel must"),
         ({"channel": True}, "channel must"),
         ({"jobs": 0}, "jobs must"),
+        ({"jobs": 10**12}, "jobs must be a positive integer of at most 1000"),
     ],
 )
 def test_bad_options_are_refused(options, message, whales):
