@@ -26,6 +26,7 @@ from pcenlib.__main__ import main
 from tests.nights import whale, write_night, write_whales
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 WHALE = ["--setting", "right-whale", "--threshold", "3", "--jobs", "1"]
 
 
@@ -312,8 +313,7 @@ def many(tmp_path):
 @contextlib.contextmanager
 def running(folder, *arguments):
     command = [sys.executable, "-m", "pcenlib", "detect", str(folder), *WHALE, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -467,8 +467,9 @@ def test_a_name_that_is_not_unicode_can_be_said():
     Path("folder").mkdir()
     Path("folder", os.fsdecode(b"caf\xe9.wav")).write_text("no sound")
     command = [sys.executable, "-m", "pcenlib", "detect", "folder", *WHALE]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=ENVIRONMENT | {"PYTHONIOENCODING": "utf-8"}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert r"caf\udce9.wav: " in done.stdout
     assert Path("detections.txt").exists()
@@ -565,7 +566,7 @@ def at_work(paths, checkpoint):
         "out.txt",
     ]
     command = [sys.executable, "-m", "pcenlib", "detect", *map(str, paths), *arguments]
-    options = {"env": {**os.environ, "PYTHONPATH": str(ROOT)}, "stderr": subprocess.PIPE, "text": True}
+    options = {"env": ENVIRONMENT, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **options, start_new_session=True) as process:
         try:
             end = time.monotonic() + 60
@@ -622,7 +623,7 @@ runpy.run_module("pcenlib", run_name="__main__", alter_sys=True)
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -633,6 +634,24 @@ runpy.run_module("pcenlib", run_name="__main__", alter_sys=True)
 
 
 # Starting
+
+
+WINDOWS = """
+import signal, sys
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+del signal.pthread_sigmask
+from pcenlib.__main__ import main
+"""
+
+
+def test_it_runs_where_there_is_nothing_that_only_unix_has(recordings):
+    command = ["detect", str(recordings), *WHALE[:-1], "2", "--report"]
+    code = f"{WINDOWS}if __name__ == '__main__':\n sys.exit(main({command}))"
+    command = [sys.executable, "-W", "ignore:flock not supported", "-c", code]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt", "detections.txt.html"]
 
 
 PLAIN = """
@@ -655,7 +674,7 @@ def test_a_plain_installation_says_before_the_search_what_is_missing(extra, reco
     code = f"{PLAIN}sys.exit(main({command}))"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -672,7 +691,7 @@ def test_a_table_in_python_says_before_the_search_that_it_needs_pandas(recording
     code = f"{PLAIN}import pcenlib\npcenlib.detect({str(recordings)!r}, pcenlib.RIGHT_WHALE, threshold=3.0)"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,

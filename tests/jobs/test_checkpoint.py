@@ -196,7 +196,8 @@ with journal({str(path)!r}, {HEADER}) as (_, keep):
 
 def test_no_module_imports_what_only_some_systems_have():
     modules = {path.name: path.read_text(encoding="utf-8") for path in Path(pcenlib.__file__).parent.rglob("*.py")}
-    assert not [name for name, code in modules.items() if re.search(r"\b(import|from) (fcntl|resource)\b", code)]
+    only_unix = "fcntl|grp|posix|pty|pwd|resource|syslog|termios|tty"
+    assert not [name for name, code in modules.items() if re.search(rf"\b(import|from) ({only_unix})\b", code)]
 
 
 def test_a_checkpoint_works_where_there_is_no_fcntl(tmp_path):
