@@ -646,12 +646,12 @@ from pcenlib.__main__ import main
 
 
 def test_it_runs_where_there_is_nothing_that_only_unix_has(recordings):
-    command = ["detect", str(recordings), *WHALE[:-1], "2", "--report"]
+    command = ["detect", str(recordings), *WHALE[:-1], "2"]
     code = f"{WINDOWS}if __name__ == '__main__':\n sys.exit(main({command}))"
     command = [sys.executable, "-W", "ignore:flock not supported", "-c", code]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt", "detections.txt.html"]
+    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt"]
 
 
 PLAIN = """
