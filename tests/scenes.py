@@ -3,6 +3,7 @@
 ``python -m tests.scenes JOBS CHECKPOINT LOG COUNTS`` evaluates all scenes and writes the counts.
 """
 
+import builtins
 import functools
 import json
 import os
@@ -48,6 +49,10 @@ def picky(x):
         raise FileNotFoundError
     if x == "mistake":
         raise KeyError(x)
+    if x == "too large":
+        raise MemoryError
+    if x in ("KeyboardInterrupt", "SystemExit"):
+        raise getattr(builtins, x)
     if x == "death":
         os.kill(os.getpid(), 9)
     return len(x)

@@ -1,6 +1,7 @@
 """Checks of arguments that several modules share; each error names the argument and says what was expected."""
 
 import math
+import sys
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,7 +12,7 @@ FloatArray = npt.NDArray[np.floating]
 
 def check_range(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
     """Raise ValueError unless value is a finite number in [low, high], or in ]low, high] if open_low."""
-    is_number = isinstance(value, Real) and math.isfinite(value)
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if is_number and (value > low if open_low else value >= low) and value <= high:
         return
     if math.isinf(high):
@@ -21,10 +22,11 @@ def check_range(name: str, value: float, low: float, high: float = math.inf, *, 
     raise ValueError(f"{name} must be a finite number {expected}, got {value!r}")
 
 
-def check_count(name: str, value: int) -> None:
-    """Raise ValueError unless value is a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+def check_count(name: str, value: int, high: float = math.inf) -> None:
+    """Raise ValueError unless value is a positive integer, of at most `high`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= value <= high:
+        limit = "" if math.isinf(high) else f" of at most {high}"
+        raise ValueError(f"{name} must be a positive integer{limit}, got {value!r}")
 
 
 def check_magnitudes(E: npt.ArrayLike) -> FloatArray:

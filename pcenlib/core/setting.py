@@ -25,6 +25,13 @@ FLOOR = 1e-10
 
 FloatArray = npt.NDArray[np.float64]
 
+# Beyond these is a slip of the keyboard, which would take the memory of the machine: ten times the rate of a recorder
+# for bats, windows of a million samples, filters of 256 MB, a background of ten thousand frames.
+HIGHEST_RATE = 10_000_000
+LONGEST_WINDOW = 2**20
+LARGEST_FILTERS = 2**25
+SMALLEST_S = 1e-4
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
@@ -46,7 +53,7 @@ class Setting:
     scale : {"mel", "linear"}
         Triangles equally spaced in HTK mels, or the bins of the transform themselves.
     s : float
-        Weight of the newest frame in the background M, equation 4.
+        Weight of the newest frame in the background M, equation 4; at least 0.0001.
     power : {1, 2}
         Bands of magnitudes, as in the paper, or of squared magnitudes, as in the authors' released code.
     """
@@ -63,13 +70,14 @@ class Setting:
     power: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("sr", "win_length", "hop_length", "n_fft", "n_bands"):
-            check_count(name, getattr(self, name))
+        check_count("sr", self.sr, HIGHEST_RATE)
+        for name in ("win_length", "hop_length", "n_fft", "n_bands"):
+            check_count(name, getattr(self, name), LONGEST_WINDOW)
         if self.n_fft < self.win_length:
             raise ValueError(f"n_fft must be at least win_length = {self.win_length}, got {self.n_fft}")
         if isinstance(self.power, bool) or not isinstance(self.power, int) or self.power not in (1, 2):
             raise ValueError(f"power must be 1 or 2, got {self.power!r}")
-        check_range("s", self.s, 0, 1, open_low=True)
+        check_range("s", self.s, SMALLEST_S, 1)
         check_range("fmin", self.fmin, 0)
         check_range("fmax", self.fmax, 0, self.sr / 2)
         if self.scale not in ("mel", "linear"):
@@ -79,6 +87,8 @@ class Setting:
             raise ValueError(f"fmin must be below fmax = {self.fmax}, got {self.fmin}")
         if self.scale == "linear":
             self._check_linear_bands()
+        elif self.n_bands * (self.n_fft // 2 + 1) > LARGEST_FILTERS:
+            raise ValueError(f"n_bands = {self.n_bands} mel bands are too many for n_fft = {self.n_fft}")
         elif not self.filters.any(axis=1).all():
             raise ValueError(
                 f"n_bands = {self.n_bands} mel bands are too narrow for n_fft = {self.n_fft}: "
@@ -245,7 +255,7 @@ def load_setting(source: str | os.PathLike[str]) -> Setting:
         raise ValueError(f"setting must be {', '.join(NAMED)} or a file that ends in .toml, got {os.fspath(source)!r}")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers that are too long
         raise ValueError(f"{path} is not a TOML file: {error}") from error
     fields = dataclasses.fields(Setting)
     names = [field.name for field in fields]

@@ -5,6 +5,7 @@ get them by hand. Only this part of the library uses pooch and the network.
 """
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ ZENODO = "https://zenodo.org/records"
 TIMEOUT = 60
 # What at most is lost of a download when the connection breaks.
 BYTES_PER_READ = 2**14
+# Recordings shrink to a half or a third; hours of digital silence, a thousandfold, are no data set.
+MOST_COMPRESSED = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +114,22 @@ def _fetch(url: str, output_file: str, _: Any, *, part: Path, progress: bool) ->
 
 
 def _unpack(archive: Path, inside: str, folder: Path) -> None:
-    """Unpack what is in a folder of a ZIP file."""
-    with zipfile.ZipFile(archive) as file:
-        for member in file.infolist():
-            if member.filename.startswith(inside) and not member.is_dir():
+    """Unpack what is in a folder of a ZIP file; OSError if it is none, cannot be unpacked, or is a trap."""
+    try:
+        with zipfile.ZipFile(archive) as file:
+            members = [one for one in file.infolist() if one.filename.startswith(inside) and not one.is_dir()]
+            size = sum(member.file_size for member in members)
+            if size > MOST_COMPRESSED * archive.stat().st_size:
+                raise OSError(
+                    f"{archive} was not unpacked: it would become {size} bytes, more than {MOST_COMPRESSED} times its "
+                    "size, as no recordings do"
+                )
+            for member in members:
                 member.filename = member.filename.removeprefix(inside)
                 file.extract(member, folder)
+    except (
+        zipfile.BadZipFile,
+        RuntimeError,
+        zlib.error,
+    ) as error:  # damaged, or encrypted, or of a method unknown here
+        raise OSError(f"{archive} cannot be unpacked: {error}") from error

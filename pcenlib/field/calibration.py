@@ -22,7 +22,7 @@ from pcenlib.core.setting import Setting
 from pcenlib.core.streaming import detection_blocks
 from pcenlib.field.events import moving_maximum, settled
 from pcenlib.field.search import Search
-from pcenlib.field.survey import find_recordings, split_jobs
+from pcenlib.field.survey import check_found, find_recordings, split_jobs
 from pcenlib.jobs.run import run
 
 __all__ = ["Calibration", "calibrate_threshold", "rate_interval"]
@@ -37,6 +37,7 @@ THRESHOLDS = np.arange(140, 6000) * 0.005
 # hours still have the thirty stretches or so that the bootstrap needs.
 STRETCH = 600.0
 
+MOST_ALARMS = 1e6  # in an hour, more than anyone can look at
 FRAMES_PER_BLOCK = 1920  # at most so many are computed at once
 SEED = 2019  # of the draws
 
@@ -96,7 +97,7 @@ def calibrate_threshold(
     Alarms are counted as events are, joined within `min_gap`, in steps of 0.005. In H hours, one alarm is the least
     that can be told from none: rates below 1/H cannot be calibrated, and are an error.
     """
-    check_range("false_alarms_per_hour", false_alarms_per_hour, 0, open_low=True)
+    check_range("false_alarms_per_hour", false_alarms_per_hour, 0, MOST_ALARMS, open_low=True)
     search = Search(setting=setting, threshold=1.0, min_gap=min_gap, channel=channel)
     files = [os.fspath(path) for path in find_recordings(paths)]
     processes, threads = split_jobs(jobs, len(files))
@@ -181,6 +182,7 @@ def _count_quiet(path: str, *, search: Search, threads: int) -> list[_Stretch]:
 
     An alarm that goes on from one stretch to the next counts where it begins.
     """
+    check_found(path)
     setting, duration = search.setting, info(path).duration
     n_stretches = max(1, math.ceil(duration / STRETCH))
     n_frames = max(1, math.ceil(duration / setting.hop / n_stretches))

@@ -56,7 +56,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="default: detections.txt or detections.csv")
     parser.add_argument("--format", choices=["raven", "audacity", "csv"], default="raven", help="default: raven")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files that are there, and what another search left unfinished",
+    )
     parser.add_argument(
         "--figures",
         type=int,
@@ -81,43 +85,82 @@ def _band(text: str) -> tuple[float, float]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Find events, write what was asked for, and say how it went."""
+    """Find events and write what was asked for, while no other process writes it."""
+    from pcenlib.jobs.files import locked
+
+    _check(options)
+    output = options.output or Path("detections.csv" if options.format == "csv" else "detections.txt")
+    if output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder: --output must be a file")
+    if not output.parent.is_dir():
+        raise NotADirectoryError(f"there is no folder {output.parent} to write {output.name} into")
+    with locked(output):
+        return _write(options, output)
+
+
+def _write(options: argparse.Namespace, output: Path) -> int:
+    """Find events, write the table, then what is made from it, and say how it went."""
     from pcenlib.field.survey import survey
     from pcenlib.field.tables import FORMATS
     from pcenlib.jobs.files import write_whole
 
-    _check(options)
-    output = options.output or Path("detections.csv" if options.format == "csv" else "detections.txt")
     figures = output.with_name(f"{output.name}.figures")
     checkpoint = output.with_name(f"{output.name}.unfinished")
     pages = _pages(options, output) if options.report else {}
     wanted = [output, *([figures] if options.figures is not None else []), *pages]
-    # The table is written last. As long as it is missing, figures and pages beside a checkpoint are unfinished too.
-    for path in wanted[:1] if checkpoint.exists() else wanted:
-        if path.exists() and not options.overwrite:
-            raise FileExistsError(f"{path} is there already: give --overwrite, or another --output")
-    if not output.parent.is_dir():
-        raise NotADirectoryError(f"there is no folder {output.parent} to write {output.name} into")
+    for path in [] if options.overwrite or checkpoint.exists() else wanted:
+        _check_free(path)
+    if options.figures is not None and figures.exists() and not figures.is_dir():
+        raise NotADirectoryError(f"{figures} is a file, where a folder of figures goes")
+    for path in pages:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, where a page goes")
+    report: Any = _report() if options.figures is not None or options.report else None
 
     search = _search(options)
-    found = survey(options.paths, search, jobs=options.jobs, checkpoint=checkpoint, levels=options.report)
-    if options.figures is not None or options.report:
-        import matplotlib as mpl
-
-        mpl.use("Agg")  # no window, whatever the machine
+    found = survey(
+        options.paths,
+        search,
+        jobs=options.jobs,
+        checkpoint=checkpoint,
+        replace=options.overwrite,
+        levels=options.report,
+    )
+    table = FORMATS[options.format](found.events, search.parameters)
+    # One that is there beside the checkpoint is this one, if this command was interrupted after it.
+    if not options.overwrite and output.exists() and output.read_bytes() != table.encode("utf-8", "backslashreplace"):
+        _check_free(output)
+    write_whole(output, table)
+    failed: dict[str, str] = {}
     if options.figures is not None:
-        from pcenlib.field.report import write_figures
-
-        write_figures(found, search, figures, strongest=options.figures or None)
+        failed |= report.write_figures(found, search, figures, strongest=options.figures or None)
     if options.report:
-        from pcenlib.field.report import report
+        failed |= report.write_pages(found, search, pages)
+    written = ", ".join(str(path) for path in wanted if str(path) not in failed)
+    print(f"{found}\nthreshold {search.threshold:g}, written to {written}")
+    for name, reason in failed.items():
+        print(f"  not written: {name}: {reason}")
+    if not failed:  # else the same command tries again, without another search
+        checkpoint.unlink()
+    return 1 if found.failures or failed else 0
 
-        for page, files in pages.items():
-            write_whole(page, report(found, search, files))
-    write_whole(output, FORMATS[options.format](found.events, search.parameters))
-    checkpoint.unlink()
-    print(f"{found}\nthreshold {search.threshold:g}, written to {', '.join(map(str, wanted))}")
-    return 1 if found.failures else 0
+
+def _check_free(path: Path) -> None:
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: give --overwrite, or another --output")
+
+
+def _report() -> Any:
+    """The module that draws: imported before a search that would be in vain without it."""
+    from pcenlib.field.packages import require
+
+    require("matplotlib", "--figures and --report")
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # no window, whatever the machine
+    from pcenlib.field import report
+
+    return report
 
 
 def _check(options: argparse.Namespace) -> None:

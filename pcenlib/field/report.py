@@ -6,10 +6,10 @@ A page is one file: pictures and sounds are inside, nothing is fetched from anyw
 import base64
 import html
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import matplotlib.dates
@@ -24,12 +24,14 @@ from pcenlib.core.version import __version__
 from pcenlib.field.events import Event
 from pcenlib.field.search import Search
 from pcenlib.field.survey import Survey
+from pcenlib.field.tables import label
 from pcenlib.jobs.files import write_whole
+from pcenlib.jobs.run import run
 from pcenlib.show import plots
 from pcenlib.show.events import event_panels, timeline
 from pcenlib.show.players import RATES, player
 
-__all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures"]
+__all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures", "write_pages"]
 
 
 # In time scales T of the setting: what a picture shows before and after an event, and what the background needs before.
@@ -42,6 +44,8 @@ SOUND_AROUND = 0.5
 
 # The first day of a sequence without dates: long before the first recorder.
 NO_DATE = datetime(1000, 1, 1)
+
+T = TypeVar("T")
 
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff }
@@ -89,7 +93,7 @@ def figure_of_event(event: Event, search: Search) -> npt.NDArray[np.object_]:
     lead = min(first, int(WARMUP_PERIODS * setting.period / setting.hop))
     last = int((event.end + around) / setting.hop)
     E = read_spectrogram(event.file, setting, channel=search.channel, first=first - lead, last=last)
-    name = Path(event.file).name
+    name = label(event.file).replace("$", r"\$")  # a dollar is a dollar, not mathematics
     when = f", {event.time}" if event.time else ""
     return event_panels(
         E[:, lead:],
@@ -103,16 +107,31 @@ def figure_of_event(event: Event, search: Search) -> npt.NDArray[np.object_]:
     )
 
 
-def write_figures(found: Survey, search: Search, folder: Path, *, strongest: int | None = None) -> None:
+def write_figures(found: Survey, search: Search, folder: Path, *, strongest: int | None = None) -> dict[str, str]:
     """A picture of each event, or of the strongest ones, as PNG files named by the number of the event in the table.
 
-    The folder is made if it is not there. Pictures of an earlier search are removed.
+    The folder is made if it is not there. Pictures of an earlier search are removed. What is returned says, by its
+    path, why a picture could not be written.
     """
     folder.mkdir(exist_ok=True)
     for old in folder.glob("event-*.png"):
         old.unlink()
-    for number in strongest_events(found.events, strongest):
-        write_whole(folder / f"event-{number + 1:05d}.png", _png(figure_of_event, found.events[number], search))
+    chosen = strongest_events(found.events, strongest)
+    events = {folder / f"event-{number + 1:05d}.png": found.events[number] for number in chosen}
+    return _written(events, lambda event: _png(figure_of_event, event, search))
+
+
+def write_pages(found: Survey, search: Search, pages: Mapping[Path, Sequence[str]]) -> dict[str, str]:
+    """A page on each of several groups of recordings; what is returned says why one could not be written."""
+    return _written(pages, lambda files: report(found, search, files))
+
+
+def _written(contents: Mapping[Path, T], make: Callable[[T], str | bytes]) -> dict[str, str]:
+    """Write what is made of each content, and tell why the others could not be."""
+    if not contents:
+        return {}
+    outcome = run(lambda path: write_whole(path, make(contents[path])), contents, jobs=1, progress=False)
+    return dict(outcome.failures)
 
 
 def events_by_hour(
@@ -160,7 +179,7 @@ def report(found: Survey, search: Search, files: Sequence[str]) -> str:
     events = [event for event in found.events if event.file in files]
     recordings = {name: recording for name, recording in found.recordings.items() if name in files}
     failures = {name: reason for name, reason in found.failures.items() if name in files}
-    folder = Path(files[0]).parent.absolute().name or "recordings"
+    folder = label(Path(files[0]).parent.absolute()) or "recordings"
     part = Survey(events, recordings, failures)
     body = [f"<h1>Detections in {html.escape(folder)}</h1>", _summary(part, search)]
     if recordings:
@@ -190,7 +209,7 @@ def _summary(found: Survey, search: Search) -> str:
         "Channel": "mean of all" if search.channel is None else f"{1 + search.channel}",
         "Clock": "; ".join(clocks),
         "Found by": f"pcenlib {__version__}",
-        **{f"Not read: {Path(name).name}": reason for name, reason in found.failures.items()},
+        **{f"Not read: {label(name)}": reason for name, reason in found.failures.items()},
     }
     lines = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(value)}</td></tr>\n'
@@ -254,8 +273,7 @@ def _strongest(events: Sequence[Event], search: Search) -> list[str]:
     gain = -20 * np.log10(max(loudest, 1e-6)) - 1
     sections = []
     for event, (x, sr) in zip(chosen, sounds, strict=True):
-        name = Path(event.file).name
-        place = f"{event.start:.2f} s in {name}"
+        place = f"{event.start:.2f} s in {label(event.file)}"
         facts = (
             f"{event.end - event.start:.2f} s long, {event.low:.0f} to {event.high:.0f} Hz, "
             f"{event.contrast:.1f} dB above the background" + (f", {event.time}" if event.time else "")
@@ -278,12 +296,15 @@ def _sound(event: Event, search: Search) -> tuple[npt.NDArray[np.float64], int]:
 
 def _png(draw: Any, *arguments: Any) -> bytes:
     """A figure as PNG, in the style of the book."""
-    with mpl.rc_context(), io.BytesIO() as buffer:
-        plots.use_style()
-        drawn = np.ravel(draw(*arguments))[0].figure
-        drawn.savefig(buffer, format="png", dpi=100)
-        plt.close(drawn)
-        return buffer.getvalue()
+    before = plt.get_fignums()
+    try:
+        with mpl.rc_context(), io.BytesIO() as buffer:
+            plots.use_style()
+            np.ravel(draw(*arguments))[0].figure.savefig(buffer, format="png", dpi=100)
+            return buffer.getvalue()
+    finally:
+        for number in set(plt.get_fignums()) - set(before):
+            plt.close(number)
 
 
 def _figure(title: str, png: bytes, alt: str, caption: str, *, heading: str = "h2") -> str:

@@ -7,6 +7,7 @@ is that of the last 10 T, and no event is longer than 50 T. The first 3/s frames
 its background settles.
 """
 
+import contextlib
 import itertools
 import math
 import os
@@ -35,6 +36,10 @@ __all__ = ["Search", "detect_events"]
 LEAD_PERIODS = 10
 LONGEST_PERIODS = 50
 
+# Events an hour apart are two, however long the gap that is asked for, and none lasts a day.
+LONGEST_GAP = 3600.0
+LONGEST_EVENT = 86400.0
+
 # Frames that are in memory at once when an event is read again.
 FRAMES_PER_STRETCH = 4096
 
@@ -52,7 +57,7 @@ class Search:
     threshold : float
         Values of max-pooled PCEN above it make an event; positive.
     min_gap : float, optional
-        Events closer than this, in seconds, are one; by default, the time scale T of the setting.
+        Events closer than this, in seconds, are one; by default, the time scale T of the setting. At most an hour.
     min_duration : float
         Events shorter than this, in seconds, are dropped.
     channel : int, optional
@@ -68,8 +73,8 @@ class Search:
     def __post_init__(self) -> None:
         check_range("threshold", self.threshold, 0, open_low=True)
         if self.min_gap is not None:
-            check_range("min_gap", self.min_gap, 0)
-        check_range("min_duration", self.min_duration, 0)
+            check_range("min_gap", self.min_gap, 0, LONGEST_GAP)
+        check_range("min_duration", self.min_duration, 0, LONGEST_EVENT)
         if self.channel is not None and (
             isinstance(self.channel, bool) or not isinstance(self.channel, int) or self.channel < 0
         ):
@@ -145,15 +150,25 @@ def _watched(
     blocks: Iterable[DetectionFunctions], sizes: list[int], hop: float, duration: float | None
 ) -> Iterator[npt.NDArray[np.floating]]:
     """Max-pooled PCEN of each block; its size goes to a list and, given a duration, to a bar of progress."""
-    from tqdm import tqdm
-
-    form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s [{elapsed}<{remaining}]"
-    with tqdm(total=duration, disable=duration is None, bar_format=form, file=sys.stderr) as bar:
+    with _progress(duration) as show:
         for block in blocks:
             values = block.max_pooled_pcen
             sizes.append(values.size)
-            bar.update(values.size * hop)
+            show(values.size * hop)
             yield values
+
+
+@contextlib.contextmanager
+def _progress(duration: float | None) -> Iterator[Callable[[float], object]]:
+    """A function to be told how many more seconds are done with; a bar, if a duration is given."""
+    if duration is None:
+        yield lambda _: None
+        return
+    from tqdm import tqdm  # not in workers: it makes semaphores, which workers that end at once would leave behind
+
+    form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s [{elapsed}<{remaining}]"
+    with tqdm(total=duration, bar_format=form, file=sys.stderr) as bar:
+        yield lambda seconds: bar.update(min(seconds, duration - bar.n))  # the last window may begin after the end
 
 
 def _described(path: AnyPath, search: Search, run: Run, limit: int, n_frames: int, clock: Clock | None) -> Event:

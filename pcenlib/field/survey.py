@@ -3,9 +3,10 @@
 import functools
 import json
 import os
+import stat
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,19 @@ from pcenlib.core.setting import Setting
 from pcenlib.field.clocks import read_clock
 from pcenlib.field.events import Event
 from pcenlib.field.levels import noise_levels
+from pcenlib.field.packages import require
 from pcenlib.field.search import Search, detect_events
 from pcenlib.jobs.run import Outcome, run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Survey", "detect", "find_recordings", "split_jobs", "survey"]
+__all__ = ["Survey", "check_found", "detect", "find_recordings", "split_jobs", "survey"]
 
 AnyPath = str | os.PathLike[str]
 
+
+MOST_JOBS = 1000  # more would take all processes that a machine can start
 
 EXTENSIONS = {
     ".aif", ".aifc", ".aiff", ".au", ".caf", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".rf64", ".w64", ".wav",
@@ -74,6 +78,7 @@ def detect(
     >>> import pcenlib
     >>> table = pcenlib.detect("night.wav", pcenlib.NIGHTHAWK, threshold=2.5)  # doctest: +SKIP
     """
+    require("pandas", "tables in Python")
     search = Search(setting=setting, threshold=threshold, min_gap=min_gap, min_duration=min_duration, channel=channel)
     found = survey([path], search, jobs=jobs, progress=False)
     if found.failures:
@@ -128,6 +133,7 @@ def survey(
     *,
     jobs: int | None = None,
     checkpoint: AnyPath | None = None,
+    replace: bool = False,
     progress: bool = True,
     levels: bool = False,
 ) -> Survey:
@@ -142,7 +148,10 @@ def survey(
     jobs : int, optional
         Number of processes; by default, one for each core.
     checkpoint : path, optional
-        File that keeps the events of each finished recording, as for `jobs.run.run`.
+        File that keeps the events of each finished recording, as for `jobs.run.run`. A recording that was replaced
+        since, or is another of the same name, is searched again.
+    replace : bool
+        Whether a checkpoint of another search is replaced, not refused.
     progress : bool
         Whether to show progress and the time left on the standard error.
     levels : bool
@@ -161,14 +170,16 @@ def survey(
         keys=map(_state, files),
         jobs=processes,
         checkpoint=checkpoint,
-        job=json.dumps({**search.parameters, "levels": levels}),
+        job=json.dumps({**asdict(search), "levels": levels}),
+        replace=replace,
         progress=progress and not alone,
     )
     events: list[Event] = []
     recordings = {}
     file_start = 0.0
     for name, result in outcome.results.items():
-        events += [Event(*event)._replace(file_start=file_start) for event in result["events"]]
+        # The name is that of this run: a checkpoint may have been begun in another folder.
+        events += [Event(*event)._replace(file=name, file_start=file_start) for event in result["events"]]
         recordings[name] = {**result, "file_start": file_start}
         del recordings[name]["events"]
         file_start += result["duration"]
@@ -178,40 +189,62 @@ def survey(
 def split_jobs(jobs: int | None, n_files: int) -> tuple[int, int]:
     """How many processes (by default, one for each core), and threads of each: threads share a single recording."""
     jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    check_count("jobs", jobs)
+    check_count("jobs", jobs, MOST_JOBS)
     return (1, jobs) if n_files == 1 else (jobs, 1)
 
 
 def find_recordings(paths: Iterable[AnyPath]) -> list[Path]:
     """Recordings among files and folders, each once.
 
-    A file is taken as it is. A folder means all files in it, and in the folders in it, that have the extension of a
-    format that soundfile reads, sorted. Names that start with a dot are passed over.
+    A file is taken as it is. A folder means all files in it, and in the folders in it or linked from it, that have the
+    extension of a format that soundfile reads, sorted. Names that start with a dot are passed over. Folders that cannot
+    be listed and links that lead nowhere are in the result too, so `check_found` can say what is wrong with them.
     """
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         if not path.exists():
             raise FileNotFoundError(f"there is no file or folder {path}")
-        inside = [path]
-        if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if _is_recording(one.relative_to(path)) and one.is_file())
-            if not inside:
-                raise ValueError(
-                    f"folder {path} holds no recording: no file that ends in {', '.join(sorted(EXTENSIONS))}"
-                )
+        inside = sorted(_inside(path)) if path.is_dir() else [path]
+        if not inside:
+            raise ValueError(f"folder {path} holds no recording: no file that ends in {', '.join(sorted(EXTENSIONS))}")
         for one in inside:
-            found.setdefault(one.resolve(), one)
+            found.setdefault(one.resolve() if os.path.exists(one) else one, one)  # noqa: PTH110
     if not found:
         raise ValueError("paths must hold at least one file or folder")
     return list(found.values())
 
 
-def _is_recording(path: Path) -> bool:
-    return path.suffix.lower() in EXTENSIONS and not any(part.startswith(".") for part in path.parts)
+def check_found(path: AnyPath) -> None:
+    """Raise OSError if this is not a file: it is what `find_recordings` could not look into, or follow."""
+    mode = os.stat(path).st_mode  # noqa: PTH116  # an error if a link leads nowhere
+    if stat.S_ISDIR(mode):
+        os.listdir(path)  # noqa: PTH208  # an error that says why
+        raise OSError(f"folder {os.fspath(path)} could not be listed")
+    if not stat.S_ISREG(mode):
+        raise OSError(f"{os.fspath(path)} is neither a file nor a folder")
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Recordings in a folder and in all folders in it, and what cannot be looked into. Each folder is listed once."""
+    unlisted: list[OSError] = []
+    seen, tops = set(), [os.fspath(folder)]
+    for top in tops:  # which grows: where links lead comes last, so what is in two places has the name without a link
+        for root, folders, files in os.walk(top, onerror=unlisted.append):
+            here = os.path.realpath(root)
+            inside = [] if here in seen else [name for name in folders if not name.startswith(".")]
+            linked = [name for name in inside if os.path.realpath(Path(root, name)) != os.fspath(Path(here, name))]
+            tops += [os.fspath(Path(root, name)) for name in linked]
+            folders[:] = set(inside) - set(linked)
+            for one in [Path(root, name) for name in files if here not in seen and not name.startswith(".")]:
+                if one.suffix.lower() in EXTENSIONS or not os.path.exists(one):  # noqa: PTH110  # it may not even be known
+                    yield one
+            seen.add(here)
+    yield from (Path(error.filename) for error in unlisted)
 
 
 def _survey_one(path: str, *, search: Search, levels: bool, threads: int, show: bool) -> dict[str, Any]:
     """What a worker does: all that is wanted of one recording, as JSON can hold it."""
+    check_found(path)
     events = detect_events(path, search, jobs=threads, show=show)
     clock = read_clock(path)
     duration = info(path).duration
@@ -225,6 +258,10 @@ def _survey_one(path: str, *, search: Search, levels: bool, threads: int, show: 
 
 
 def _state(path: str) -> str:
-    """A recording as it is now: one that is replaced has another size or time."""
-    status = os.stat(path)  # noqa: PTH116
-    return f"{path} ({status.st_size} bytes, written {status.st_mtime_ns})"
+    """A recording as it is now, wherever it is seen from. One that is replaced has another size or time."""
+    real, name = os.path.realpath(path), Path(path).name  # which differ for a link, and a name may tell the time
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return f"{real} ({name}, out of reach)"  # it will be a failure that says why
+    return f"{real} ({name}, {status.st_size} bytes, written {status.st_mtime_ns})"

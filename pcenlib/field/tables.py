@@ -4,18 +4,25 @@ Several recordings make one table. In Raven's, times run over all recordings one
 sequence of files, and `Begin Path` and `File Offset (s)` say where in which file. In Audacity's they run on too, as
 tracks do when they are aligned end to end, and labels name the file. CSV has the times in each file, and the parameters
 used as columns, the same in every row, so tables can be put together.
+
+No text is taken for a formula. A recording whose name begins as one does, with ``=`` for example, is written with
+``./`` before it: that is the same file, for every program that reads the table. Other text gets an apostrophe.
 """
 
 import csv
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pcenlib.field.events import Event
 
-__all__ = ["FORMATS", "Format", "to_audacity", "to_csv", "to_raven"]
+__all__ = ["FORMATS", "Format", "label", "to_audacity", "to_csv", "to_raven"]
 
+
+# What a cell begins with that spreadsheets compute, or pass over before they look.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 Format = Literal["raven", "audacity", "csv"]
 
@@ -36,6 +43,12 @@ RAVEN = [
     "Recorder Clock",
     "Annotation",
 ]
+
+
+def label(path: str | os.PathLike[str]) -> str:
+    """Name of a file or folder for people: one line, with escapes for what cannot be printed."""
+    name = Path(path).name
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
 
 
 def to_raven(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
@@ -71,8 +84,8 @@ def to_raven(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
             f"{event.file_start + event.peak:.6f}",
             f"{event.score:.4f}",
             f"{event.contrast:.2f}",
-            event.time,
-            event.clock,
+            _text(event.time),
+            _text(event.clock),
             "PCEN",
         ]
         for number, event in enumerate(events, start=1)
@@ -90,8 +103,8 @@ def to_audacity(events: Sequence[Event], parameters: Mapping[str, Any]) -> str: 
     lines = []
     for event in events:
         start, end = event.file_start + event.start, event.file_start + event.end
-        label = f"PCEN {event.contrast:.1f} dB" + (f" {Path(event.file).name}" if several else "")
-        lines.append(f"{start:.6f}\t{end:.6f}\t{label}\n\\\t{event.low:.6f}\t{event.high:.6f}\n")
+        text = f"PCEN {event.contrast:.1f} dB" + (f" {label(event.file)}" if several else "")
+        lines.append(f"{start:.6f}\t{end:.6f}\t{text}\n\\\t{event.low:.6f}\t{event.high:.6f}\n")
     return "".join(lines)
 
 
@@ -100,10 +113,10 @@ def to_csv(events: Sequence[Event], parameters: Mapping[str, Any]) -> str:
     digits = {"score": 4, "contrast": 2, "low": 3, "high": 3}
     lines = [
         [
-            f"{value:.{digits.get(name, 6)}f}" if isinstance(value, float) else value
-            for name, value in event._asdict().items()
+            f"{value:.{digits.get(name, 6)}f}" if isinstance(value, float) else _text(value)
+            for name, value in event._replace(file=_path(event.file))._asdict().items()
         ]
-        + list(parameters.values())
+        + [_text(value) if isinstance(value, str) else value for value in parameters.values()]
         for event in events
     ]
     return _separated([[*Event._fields, *parameters], *lines], ",")
@@ -113,7 +126,22 @@ FORMATS = {"raven": to_raven, "audacity": to_audacity, "csv": to_csv}
 """What writes each format."""
 
 
+def _path(path: str) -> str:
+    """The same path, but none that a spreadsheet takes for a formula."""
+    return f"./{path}" if path.startswith(FORMULA) else path
+
+
+def _text(text: str) -> str:
+    """Text that a spreadsheet shows as it is, in most of them without the apostrophe."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def _separated(lines: Sequence[Sequence[Any]], delimiter: str) -> str:
+    return "".join(_line(line, delimiter) for line in lines)
+
+
+def _line(cells: Sequence[Any], delimiter: str) -> str:
+    """A line of CSV. With this end of a line, the writer also quotes cells that hold a carriage return."""
     with io.StringIO(newline="") as text:
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
-        return text.getvalue()
+        csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
+        return text.getvalue().removesuffix("\r\n") + "\n"

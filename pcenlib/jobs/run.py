@@ -12,9 +12,11 @@ import os
 import pickle
 import sys
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pcenlib.core.checks import check_count
@@ -29,6 +31,9 @@ SECONDS_PER_TASK = 0.1
 
 # Tasks under way for each worker, so none waits for the next; the others have not been sent yet.
 TASKS_PER_WORKER = 2
+
+# What Windows can wait for at a time; others start as many workers as there are tasks.
+MOST_WORKERS = 61 if os.name == "nt" else sys.maxsize
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,6 +73,7 @@ def run(
     jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     job: str = "",
+    replace: bool = False,
     progress: bool = True,
 ) -> Outcome[Result]:
     """Apply a function to many items.
@@ -76,7 +82,7 @@ def run(
     ----------
     function : callable
         From one item to its result. Workers import it, so it must be defined in a module, or be a `functools.partial`
-        of one that is. An `OSError` or a `ValueError` is the item's failure; any other error ends the run.
+        of one that is. An exception is the item's failure; only an interrupt or an exit ends the run.
     items : iterable
         Paths, seeds, or whatever the function takes.
     names : iterable of str, optional
@@ -96,13 +102,15 @@ def run(
     job : str, optional
         What is computed: all that the results depend on but the items. A checkpoint of another job, another function
         or another version of this library is refused.
+    replace : bool
+        Whether such a checkpoint is replaced instead.
     progress : bool
         Whether to show on the standard error how many items are done and the time left, and at the end what failed.
 
     Returns
     -------
     Outcome
-        Results and failures, in the order of the items.
+        Results and failures, in the order of the items. A worker that is killed is a `BrokenExecutor`.
 
     Notes
     -----
@@ -118,7 +126,8 @@ def run(
 
     key = dict(zip(names, names if keys is None else keys, strict=True))
     failures: dict[str, str] = {}
-    with journal(checkpoint, {"function": _name(function), "job": job}) as (results, keep):
+    header = {"function": _name(function), "job": job}
+    with journal(checkpoint, header, replace=replace) as (results, keep):
         left = [(name, item) for name, item in zip(names, items, strict=True) if key[name] not in results]
         with (
             _progress(len(items), len(items) - len(left), progress) as show,
@@ -154,13 +163,15 @@ def _tasks(
                 sent += len(task)
             ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
             in_order = [future for future in under_way if future in ready]
-            for future in sorted(in_order, key=lambda future: future.exception() is not None):  # an error comes last
+            for future in sorted(
+                in_order, key=lambda future: future.exception() is not None
+            ):  # a dead worker comes last
                 done, failed, elapsed = future.result()
                 finished, seconds = finished + len(under_way.pop(future)), seconds + elapsed
                 yield done, failed
     except BrokenExecutor as error:
         names = [name for task in under_way.values() for name, _ in task]
-        raise RuntimeError(
+        raise BrokenExecutor(
             f"a worker died while one of these was computed: {', '.join(names)}. It was killed, or ran out of memory, "
             'or the script that defines the function does not start its work under `if __name__ == "__main__":`. What '
             "was finished before is in the checkpoint, if there is one"
@@ -177,12 +188,18 @@ def _apply(function: Callable[[Item], Result], task: Sequence[tuple[str, Item]])
     for name, item in task:
         try:
             done[name] = function(item)
-        except (OSError, ValueError) as error:
-            failed[name] = str(error) or type(error).__name__
         except Exception as error:
-            error.add_note(f"while computing {name}")
-            raise
+            failed[name] = _reason(error)
     return done, failed, time.perf_counter() - begin
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong with an item. What may be a mistake in a program also says what it is, and where."""
+    if isinstance(error, OSError | ValueError):
+        return str(error) or type(error).__name__
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{what} (in {Path(place.filename).name}, line {place.lineno})"
 
 
 @contextlib.contextmanager
@@ -201,7 +218,7 @@ def _pool(
                 f"{_name(function)}, or what it is given, is defined in a notebook, where workers cannot import it: "
                 "move it to a module, or use jobs=1"
             )
-        with process_pool(jobs, main=main) as pool:
+        with process_pool(min(jobs, MOST_WORKERS), main=main) as pool:
             yield pool
 
 

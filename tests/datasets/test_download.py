@@ -198,6 +198,42 @@ def test_a_file_outside_of_the_folder_stays_inside(tmp_path):
     assert not (tmp_path / "outside").exists()
 
 
+def zipped(data, **options):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.wav", data, **options)
+    return bytearray(content.getvalue())
+
+
+def encrypted(content):
+    """An archive that says of its only file that it is encrypted."""
+    for place in (6, content.index(b"PK\x01\x02") + 8):
+        content[place] |= 1
+    return content
+
+
+def damaged(content):
+    content[60:80] = bytes(20)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"<html>Not found</html>", "cannot be unpacked: File is not a zip file"),
+        (encrypted(zipped(b"x" * 100)), "cannot be unpacked: .*encrypted"),
+        (damaged(zipped(np.random.default_rng(0).bytes(1000))), "cannot be unpacked: "),
+        (zipped(bytes(2**24)), "was not unpacked: it would become 16777216 bytes, more than 100 times its size"),
+    ],
+    ids=["no archive", "encrypted", "damaged", "bomb"],
+)
+def test_an_archive_that_cannot_or_should_not_be_unpacked_is_named(content, reason, tmp_path):
+    (tmp_path / "x.zip").write_bytes(content)
+    with pytest.raises(OSError, match=rf"x\.zip {reason}"):
+        module._unpack(tmp_path / "x.zip", "", tmp_path)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2**20
+
+
 def test_what_to_install(monkeypatch, remote, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(OSError, match=r"pip install 'pcenlib\[data\]'"):

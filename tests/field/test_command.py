@@ -8,13 +8,16 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import crowsetta
 import numpy as np
+import psutil
 import pytest
 import soundfile
 
@@ -23,6 +26,7 @@ from pcenlib.__main__ import main
 from tests.nights import whale, write_night, write_whales
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 WHALE = ["--setting", "right-whale", "--threshold", "3", "--jobs", "1"]
 
 
@@ -176,6 +180,14 @@ def test_progress_shows_the_time_left(recordings, capsys):
     assert re.search(r"60/60 s \[\d\d:\d\d<", capsys.readouterr().err)  # within a file that is alone
 
 
+def test_progress_of_a_window_that_begins_after_the_end(recordings, capsys):
+    values = dataclasses.asdict(dataclasses.replace(RIGHT_WHALE, hop_length=100_000))
+    Path("mine.toml").write_text("".join(f"{key} = {value!r}\n" for key, value in values.items()))
+    path = next(recordings.iterdir())
+    detect(path, "--setting", "mine.toml", "--threshold", "3", "--jobs", "1")
+    assert "60/60 s" in capsys.readouterr().err
+
+
 # Bad input
 
 
@@ -232,6 +244,10 @@ def test_nothing_is_overwritten_unasked(recordings, capsys):
         (["x.wav", "--false-alarms-per-hour", "1", "--calibrate", "no.wav"], "there is no file or folder no.wav"),
         (["x.wav", "--false-alarms-per-hour", "1", "--calibrate", "x.wav"], "they can tell 60 false alarms per hour"),
         (["x.wav", "--false-alarms-per-hour", "0", "--calibrate", "x.wav"], "false_alarms_per_hour must"),
+        (["x.wav", "--false-alarms-per-hour", "1e308", "--calibrate", "x.wav"], "false_alarms_per_hour must"),
+        (["x.wav", "--threshold", "1e309"], "threshold must be a finite number greater than 0"),
+        (["x.wav", "--threshold", "3", "--min-gap", "1e308"], "min_gap must be a finite number in [0, 3600.0]"),
+        (["x.wav", "--threshold", "3", "--jobs", "1" * 30], "jobs must be a positive integer of at most 1000"),
         (["x.wav", "--threshold", "-1"], "threshold must be a finite number greater than 0"),
         (["x.wav", "--threshold", "3", "--min-gap", "-1"], "min_gap must"),
         (["x.wav", "--threshold", "3", "--min-duration", "-1"], "min_duration must"),
@@ -297,8 +313,7 @@ def many(tmp_path):
 @contextlib.contextmanager
 def running(folder, *arguments):
     command = [sys.executable, "-m", "pcenlib", "detect", str(folder), *WHALE, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -353,9 +368,9 @@ def test_interrupted_while_figures_are_written_the_same_command_goes_on(extra, r
         detect(recordings, *WHALE, *extra, status=130)
     if extra == ["--report"]:
         Path("detections.txt.html").write_text("of a run that was killed between two pages")
-    assert not Path("detections.txt").exists()
+    before = Path("detections.txt").read_text()  # which comes first
     detect(recordings, *WHALE, *extra)
-    assert Path("detections.txt").exists()
+    assert Path("detections.txt").read_text() == before
     assert not list(Path().glob("*.unfinished*"))
     detect(recordings, *WHALE, *extra, status=2)
     assert "is there already" in capsys.readouterr().err
@@ -389,11 +404,308 @@ def test_what_another_command_left_unfinished_is_not_taken_for_this_ones(recordi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "unlink", lambda *_, **__: None)
         detect(recordings, *WHALE, "--output", "out.txt", "--overwrite")
-    detect(recordings, *WHALE, "--min-gap", "3", "--output", "out.txt", "--overwrite", status=2)
+    detect(recordings, *WHALE, "--min-gap", "35", "--output", "out.txt", status=2)
     assert "out.txt.unfinished belongs to another job" in capsys.readouterr().err
+    detect(recordings, *WHALE, "--min-gap", "35", "--output", "out.txt", "--overwrite")
+    assert len(Path("out.txt").read_text().splitlines()) == 1 + 2
+    assert not Path("out.txt.unfinished").exists()
+
+
+@pytest.mark.filterwarnings("default:checkpoint out.csv.unfinished is damaged")
+@pytest.mark.parametrize("entry", ['{"name": 5, "result": 5}', "{}", "[" * 100_000, '{"result": {"events": [[]]}}'])
+def test_a_damaged_checkpoint_costs_a_line_and_another_search(entry, recordings, capsys):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        detect(recordings, *WHALE, "--format", "csv", "--output", "out.csv")
+    checkpoint = Path("out.csv.unfinished")
+    first, *rest = checkpoint.read_text().splitlines()
+    checkpoint.write_text("\n".join([first, entry, *rest[1:], ""]))
+    capsys.readouterr()
+    detect(recordings, *WHALE, "--format", "csv", "--output", "out.csv")
+    assert [int(float(row["start"]) + 0.3) for row in table()] == [10, 40, 20]
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcenlib: ")]
+    assert told == [
+        "pcenlib: checkpoint out.csv.unfinished is damaged: 1 of its 2 results were changed since they were written, "
+        "and are computed again"
+    ]
+
+
+def test_a_table_of_ones_own_beside_a_checkpoint_is_not_overwritten_unasked(recordings, capsys):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pcenlib.jobs.files.write_whole", interrupt)
+        detect(recordings, *WHALE, status=130)
+    Path("detections.txt").write_text("mine")
+    detect(recordings, *WHALE, status=2)
+    assert Path("detections.txt").read_text() == "mine"
+    assert "detections.txt is there already: give --overwrite" in capsys.readouterr().err
+    detect(recordings, *WHALE, "--overwrite")
+    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt"]
+
+
+# The table comes first, and everything under one lock
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_any_name_and_year_has_its_table_picture_and_page(capsys):
+    names = ["two $ of $.wav", "\\$x_$.wav", "line\nbreak\t.wav", "99981231_235959.wav", "00010101_000000.wav"]
+    Path("folder").mkdir()
+    for number, name in enumerate(names):
+        write_whales(Path("folder", name), times=[10 + number], seconds=40)
+    Path("folder", os.fsdecode(b"caf\xe9.wav")).write_text("not Unicode, and no sound")
+    detect("folder", *WHALE, "--format", "csv", "--report", "--figures", "--output", "out.csv", status=1)
+    assert sorted(int(float(row["start"]) + 0.3) for row in table()) == [10, 11, 12, 13, 14]
+    page = Path("out.csv.html").read_text(encoding="utf-8")
+    assert all(name in page for name in ("two $ of $.wav", r"caf\udce9.wav", r"line\nbreak\t.wav"))
+    assert len(list(Path("out.csv.figures").iterdir())) == 5
+    assert "not written" not in capsys.readouterr().out
+
+
+def test_a_name_that_is_not_unicode_can_be_said():
+    Path("folder").mkdir()
+    Path("folder", os.fsdecode(b"caf\xe9.wav")).write_text("no sound")
+    command = [sys.executable, "-m", "pcenlib", "detect", "folder", *WHALE]
+    done = subprocess.run(
+        command, env=ENVIRONMENT | {"PYTHONIOENCODING": "utf-8"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert r"caf\udce9.wav: " in done.stdout
+    assert Path("detections.txt").exists()
+
+
+def test_a_picture_or_page_that_fails_is_named_and_the_table_is_there(recordings, capsys):
+    from pcenlib.field import report
+
+    draw = report.figure_of_event
+
+    def fail(event, search):
+        if event.start > 30:
+            raise ZeroDivisionError("of all things")
+        return draw(event, search)
+
+    command = [recordings, *WHALE, "--figures", "--report"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "figure_of_event", fail)
+        detect(*command, status=1)
+    assert len(Path("detections.txt").read_text().splitlines()) == 4
+    assert len(list(Path("detections.txt.figures").iterdir())) == 2
+    out = capsys.readouterr().out
+    reason = r"ZeroDivisionError: of all things \(in test_command\.py, line \d+\)"
+    assert re.search(rf"not written: detections\.txt\.figures.event-00002\.png: {reason}\n", out)
+    assert re.search(rf"not written: detections\.txt\.html: {reason}\n", out)
+    assert "written to detections.txt, detections.txt.figures\n" in out
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pcenlib.field.survey.detect_events", None)  # there is no need to search again
+        detect(*command)
+    assert len(list(Path("detections.txt.figures").iterdir())) == 3
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "detections.txt", "detections.txt.figures", "detections.txt.html",
+    ]  # fmt: skip
+
+
+def test_the_same_command_is_refused_until_the_first_has_written_all(recordings, monkeypatch, capsys):
+    from pcenlib.field import report
+
+    command = [recordings, *WHALE, "--report"]
+    make = report.report
+    monkeypatch.setattr(report, "report", lambda *a: detect(*command, status=2) or make(*a))
+    detect(*command)
+    assert capsys.readouterr().err.count("pcenlib: detections.txt is in use by another process\n") == 1
+    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt", "detections.txt.html"]
+
+
+def test_what_cannot_be_written_is_refused_before_the_search(recordings, monkeypatch, capsys):
+    monkeypatch.setattr("pcenlib.field.survey.survey", None)
+    Path("folder").mkdir()
+    Path("a.txt.figures").write_text("a file")
+    Path("b.txt.html").mkdir()
+    for arguments, message in [
+        (["--output", "folder"], "folder is a folder: --output must be a file"),
+        (["--output", "a.txt", "--figures"], "a.txt.figures is a file, where a folder of figures goes"),
+        (["--output", "b.txt", "--report"], "b.txt.html is a folder, where a page goes"),
+        (["--output", "."], ". is a folder: --output must be a file"),
+    ]:
+        detect(recordings, *WHALE, *arguments, "--overwrite", status=2)
+        assert capsys.readouterr().err == f"pcenlib: {message}\n"
+
+
+# Interruptions, and workers that die, with real signals
+
+
+@pytest.fixture
+def long(tmp_path):
+    """A short recording, and two that last six hours, of which the disk holds next to nothing."""
+    folder = tmp_path / "long"
+    folder.mkdir()
+    write_whales(folder / "0.wav", times=[10], seconds=40)
+    hours = 6 * 3600 * 22050 * 2  # bytes
+    header = struct.pack(
+        "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + hours, b"WAVE", b"fmt ", 16, 1, 1, 22050, 44100, 2, 16, b"data", hours
+    )
+    for name in ("1.wav", "2.wav"):
+        (folder / name).write_bytes(header)
+        os.truncate(folder / name, len(header) + hours)
+    return folder
+
+
+@contextlib.contextmanager
+def at_work(paths, checkpoint):
+    """A command with two workers that are at work, the first in a group of processes."""
+    arguments = [
+        "--setting",
+        "right-whale",
+        "--threshold",
+        "3",
+        "--band",
+        "100-200",
+        "--jobs",
+        "2",
+        "--output",
+        "out.txt",
+    ]
+    command = [sys.executable, "-m", "pcenlib", "detect", *map(str, paths), *arguments]
+    options = {"env": ENVIRONMENT, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **options, start_new_session=True) as process:
+        try:
+            end = time.monotonic() + 60
+            while not checkpoint(Path("out.txt.unfinished")):
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            time.sleep(1)
+            assert process.poll() is None, "it was over before it could be interrupted"
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("send", "alone"), [(os.kill, False), (os.killpg, False), (os.kill, True)])
+def test_an_interrupt_ends_long_recordings_within_two_seconds_and_keeps_what_is_finished(send, alone, long):
+    paths = [long / "1.wav"] if alone else [long]
+    with at_work(paths, (lambda path: path.exists()) if alone else kept) as process:
+        begin = time.monotonic()
+        send(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        # Two seconds of a machine that does nothing else.
+        assert time.monotonic() - begin < 2 * max(1, os.getloadavg()[0] / os.cpu_count())
+    assert process.returncode == 130
+    told = [line for line in re.split(r"[\r\n]+", error) if line and not re.search(r"\d+%\|", line)]  # not the bar
+    assert told == ["pcenlib: interrupted; the same command goes on where this one was"]
+    assert len(kept(Path("out.txt.unfinished"))) == (0 if alone else 1)
+
+
+def test_a_worker_that_is_killed_costs_a_line(long):
+    with at_work([long], kept) as process:
+        workers = [one for one in psutil.Process(process.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+        workers[-1].kill()
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "Traceback" not in error
+    told = error.splitlines()[-1]
+    assert told.startswith("pcenlib: a worker died while one of these was computed: ")
+    assert len(kept(Path("out.txt.unfinished"))) == 1
+
+
+@pytest.mark.parametrize("module", ["argparse", "pcenlib.datasets", "pcenlib.field.command", "numpy", "soundfile"])
+def test_an_interrupt_while_it_starts_is_one_line(module, recordings):
+    code = f"""
+import runpy, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.modules.pop({module!r}, None)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["pcenlib", "detect", {str(recordings)!r}, "--threshold", "3", "--jobs", "1"]
+runpy.run_module("pcenlib", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1] == "pcenlib: interrupted; the same command goes on where this one was"
+    assert "Traceback" not in done.stderr
 
 
 # Starting
+
+
+WINDOWS = """
+import signal, sys
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+del signal.pthread_sigmask
+from pcenlib.__main__ import main
+"""
+
+
+def test_it_runs_where_there_is_nothing_that_only_unix_has(recordings):
+    command = ["detect", str(recordings), *WHALE[:-1], "2"]
+    code = f"{WINDOWS}if __name__ == '__main__':\n sys.exit(main({command}))"
+    command = [sys.executable, "-W", "ignore:flock not supported", "-c", code]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in Path().iterdir()) == ["detections.txt"]
+
+
+PLAIN = """
+import sys
+for name in ("matplotlib", "pandas", "numba"):
+    sys.modules[name] = None  # as after a plain installation
+from pcenlib.field import survey
+detect_events = survey.detect_events
+def told(*a, **k):
+    print("searched")
+    return detect_events(*a, **k)
+survey.detect_events = told
+from pcenlib.__main__ import main
+"""
+
+
+@pytest.mark.parametrize("extra", [["--report"], ["--figures"], []])
+def test_a_plain_installation_says_before_the_search_what_is_missing(extra, recordings):
+    command = ["detect", str(recordings), *WHALE, *extra]
+    code = f"{PLAIN}sys.exit(main({command}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if extra:
+        told = "pcenlib: --figures and --report need matplotlib: pip install 'pcenlib[field]'\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+    else:  # which needs nothing more
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("searched") == 2
+
+
+def test_a_table_in_python_says_before_the_search_that_it_needs_pandas(recordings):
+    code = f"{PLAIN}import pcenlib\npcenlib.detect({str(recordings)!r}, pcenlib.RIGHT_WHALE, threshold=3.0)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""
+    assert (
+        done.stderr.splitlines()[-1]
+        == "ModuleNotFoundError: tables in Python need pandas: pip install 'pcenlib[field]'"
+    )
+
+
+def test_the_extra_brings_what_is_missing():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert extras["field"] == ["matplotlib", "pandas"]
 
 
 def test_help_is_there_at_once():

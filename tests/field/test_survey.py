@@ -1,8 +1,12 @@
 """Many recordings: which, in what order, as one table, and the same however many search them."""
 
+import dataclasses
+import functools
+import json
 import math
 import os
 import tracemalloc
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -85,6 +89,103 @@ def test_a_survey_sums_itself_up(tmp_path):
     assert "b.wav: cannot read" in str(found)
 
 
+# Nothing is passed over without a word
+
+
+def test_links_to_folders_are_followed_and_each_folder_is_searched_once(tmp_path):
+    for name in ("night/a.wav", "night/deep/b.wav", "card/c.wav", "card/.trash/d.wav"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        write_whales(tmp_path / name, times=[10], seconds=40)
+    night = tmp_path / "night"
+    (night / "a card").symlink_to(tmp_path / "card")
+    (night / "again").symlink_to(night / "deep")
+    (night / "deep" / "up").symlink_to(night)
+    names = ["a card/c.wav", "a.wav", "deep/b.wav"]
+    assert find_recordings([night]) == [night / name for name in names]
+    assert detect(night, RIGHT_WHALE, threshold=3.0)["file"].tolist() == [str(night / name) for name in names]
+
+
+@pytest.fixture
+def unreadable(tmp_path, monkeypatch):
+    """A folder with one recording, a link that leads nowhere, a pipe, and a folder that cannot be listed."""
+    write_whales(tmp_path / "a.wav", times=[10], seconds=40)
+    (tmp_path / "card").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe.wav")
+    (tmp_path / "private").mkdir()
+    for name in ("scandir", "listdir"):  # whoever may do everything may also list it
+        monkeypatch.setattr(os, name, functools.partial(refuse, getattr(os, name), str(tmp_path / "private")))
+    return tmp_path
+
+
+def refuse(function, refused, path):
+    if os.fspath(path) == refused:
+        raise PermissionError(13, "Permission denied", refused)
+    return function(path)
+
+
+def test_what_cannot_be_followed_or_listed_is_named_in_the_outcome(unreadable):
+    found = survey([unreadable], WHALES, jobs=1, progress=False)
+    assert list(found.recordings) == [str(unreadable / "a.wav")]
+    assert {Path(name).name: reason.split(":")[0] for name, reason in found.failures.items()} == {
+        "card": "[Errno 2] No such file or directory",
+        "pipe.wav": f"{unreadable / 'pipe.wav'} is neither a file nor a folder",
+        "private": "[Errno 13] Permission denied",
+    }
+    with pytest.raises(OSError, match=r"(?s)^every recording to calibrate with must be readable.*private.*denied"):
+        calibrate_threshold([unreadable], RIGHT_WHALE, false_alarms_per_hour=100, jobs=1, progress=False)
+
+
+# What a checkpoint holds
+
+
+def names_in(checkpoint):
+    return [json.loads(line)["name"] for line in checkpoint.read_text().splitlines()[1:]]
+
+
+def kept(checkpoint, *paths, search=WHALES):
+    return survey(paths, search, jobs=1, progress=False, checkpoint=checkpoint)
+
+
+def test_a_checkpoint_does_not_take_a_folder_for_another_by_its_name(tmp_path, monkeypatch):
+    for name, time in [("A", 10), ("B", 20)]:
+        (tmp_path / name).mkdir()
+        write_whales(tmp_path / name / "x.wav", times=[time], seconds=40)
+        os.utime(tmp_path / name / "x.wav", (0, 0))  # as two recorders may write at the same time
+    for name, time in [("A", 10), ("B", 20), ("A", 10)]:
+        monkeypatch.chdir(tmp_path / name)
+        (event,) = kept(tmp_path / "checkpoint", ".").events
+        assert round(event.start) == time
+    assert len(names_in(tmp_path / "checkpoint")) == 2  # nothing was searched twice
+    monkeypatch.chdir(tmp_path)
+    assert [(event.file, round(event.start)) for event in kept(tmp_path / "checkpoint", "A", "B").events] == [
+        (str(Path("A", "x.wav")), 10), (str(Path("B", "x.wav")), 20),
+    ]  # fmt: skip
+    assert len(names_in(tmp_path / "checkpoint")) == 2
+
+
+def test_a_checkpoint_knows_a_recording_that_was_replaced_and_a_link_that_leads_elsewhere(tmp_path):
+    for name, time in [("one", 10), ("two", 20)]:
+        write_whales(tmp_path / f"{name}.wav", times=[time], seconds=40)
+        os.utime(tmp_path / f"{name}.wav", (0, 0))
+    link = tmp_path / "link.wav"
+    for name, time in [("one", 10), ("two", 20)]:
+        link.unlink(missing_ok=True)
+        link.symlink_to(tmp_path / f"{name}.wav")
+        assert [round(event.start) for event in kept(tmp_path / "checkpoint", link).events] == [time]
+    write_whales(tmp_path / "two.wav", times=[30], seconds=40)
+    assert [round(event.start) for event in kept(tmp_path / "checkpoint", link).events] == [30]
+
+
+def test_a_checkpoint_is_of_one_search_to_the_last_digit_and_another_can_replace_it(tmp_path, whales):
+    kept(tmp_path / "checkpoint", whales)
+    other = dataclasses.replace(WHALES, threshold=math.nextafter(3.0, 4.0))
+    with pytest.raises(ValueError, match="belongs to another job"):
+        kept(tmp_path / "checkpoint", whales, search=other)
+    options = {"jobs": 1, "progress": False, "checkpoint": tmp_path / "checkpoint"}
+    assert len(survey([whales], other, replace=True, **options).events) == 3
+    assert len(kept(tmp_path / "checkpoint", whales, search=other).events) == 3
+
+
 # How many search
 
 
@@ -145,10 +246,13 @@ def test_memory_does_not_grow_with_the_folder(tmp_path):
         ({"threshold": math.nan}, "threshold must"),
         ({"threshold": "high"}, "threshold must"),
         ({"min_gap": -1}, "min_gap must"),
+        ({"min_gap": 1e308}, r"min_gap must be a finite number in \[0, 3600\.0\]"),
         ({"min_duration": -1}, "min_duration must"),
+        ({"min_duration": 1e308}, r"min_duration must be a finite number in \[0, 86400\.0\]"),
         ({"channel": -1}, "channel must"),
         ({"channel": True}, "channel must"),
         ({"jobs": 0}, "jobs must"),
+        ({"jobs": 10**12}, "jobs must be a positive integer of at most 1000"),
     ],
 )
 def test_bad_options_are_refused(options, message, whales):

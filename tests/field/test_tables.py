@@ -2,7 +2,8 @@
 
 import csv
 import io
-from pathlib import Path
+import re
+from pathlib import Path, PureWindowsPath
 
 import crowsetta
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pcenlib import NIGHTHAWK
+from pcenlib.field import tables
 from pcenlib.field.events import Event
 from pcenlib.field.search import Search
 from pcenlib.field.tables import FORMATS, RAVEN, to_audacity, to_csv, to_raven
@@ -60,7 +62,7 @@ Selection	View	Channel	Begin Time (s)	End Time (s)	Low Freq (Hz)	High Freq (Hz)	
 \\	3000.500000	4200.250000
 7.123456	7.373456	PCEN 25.6 dB night.wav
 \\	3000.500000	4200.250000
-3601.500000	3601.750000	PCEN 25.6 dB other, with	tab.wav
+3601.500000	3601.750000	PCEN 25.6 dB other, with\\ttab.wav
 \\	3000.500000	4200.250000
 """,
     "csv": """\
@@ -146,3 +148,53 @@ def test_names_with_separators_do_not_break_the_table(format):
         csv.reader(io.StringIO(FORMATS[format](EVENTS, PARAMETERS)), delimiter="\t" if format == "raven" else ",")
     )
     assert len({len(line) for line in lines}) == 1
+
+
+HOSTILE = ["=1+2.wav", "+1.wav", "-1.wav", "@sum.wav", "\t=1.wav", "\r=1.wav", "\n=1.wav", "=1+2/a.wav", "b.wav"]
+
+
+def rows(format, events, parameters=PARAMETERS):
+    """Cells of a table, as any reader of CSV finds them."""
+    text = io.StringIO(FORMATS[format](events, parameters), newline="")
+    return list(csv.DictReader(text, delimiter="\t" if format == "raven" else ","))
+
+
+@pytest.mark.parametrize("format", ["raven", "csv"])
+def test_no_cell_is_taken_for_a_formula_and_every_path_is_still_that_of_its_file(format):
+    events = [event(name, contrast=-3.2, time="=now()", clock="@home") for name in HOSTILE]
+    table = rows(format, events, {**PARAMETERS, "channel": "+mean"})
+    for row in table:
+        texts = [cell for cell in row.values() if not re.fullmatch(r"-?\d+\.\d+", cell)]
+        assert not [cell for cell in texts if cell.startswith(tuple("=+-@\t\r\n"))]
+        assert row["PCEN Contrast (dB)" if format == "raven" else "contrast"] == "-3.20"  # a number is a number
+        assert {"'=now()", "'@home"} <= set(texts)
+    paths = [Path(row["Begin Path" if format == "raven" else "file"]).absolute() for row in table]
+    assert paths == [Path(name).absolute() for name in HOSTILE]
+
+
+def test_a_label_of_audacity_is_one_line_without_tabs():
+    lines = to_audacity([event(name) for name in HOSTILE], PARAMETERS).split("\n")
+    assert len(lines) == 2 * len(HOSTILE) + 1
+    assert [line.count("\t") for line in lines[:-1]] == [2] * (2 * len(HOSTILE))
+    assert not [line for line in lines if "\r" in line]
+    assert lines[8].endswith(r"PCEN 25.6 dB \t=1.wav")
+
+
+class WindowsPath(PureWindowsPath):
+    """A path as Windows has it, where the current folder is another."""
+
+    def absolute(self):
+        return WindowsPath(r"D:\survey") / self
+
+
+def test_paths_of_windows_are_in_the_tables_as_windows_writes_them(monkeypatch):
+    monkeypatch.setattr(tables, "Path", WindowsPath)
+    events = [event(r"night 1\a.wav"), event(r"C:\other\b.wav"), event("=1.wav")]
+    assert [row["Begin Path"] for row in rows("raven", events)] == [
+        r"D:\survey\night 1\a.wav", r"C:\other\b.wav", r"D:\survey\=1.wav",
+    ]  # fmt: skip
+    assert [row["file"] for row in rows("csv", events)] == [r"night 1\a.wav", r"C:\other\b.wav", "./=1.wav"]
+    labels = to_audacity(events, PARAMETERS).splitlines()[::2]
+    assert [label.split("\t")[2] for label in labels] == [
+        "PCEN 25.6 dB " + name for name in ("a.wav", "b.wav", "=1.wav")
+    ]
