@@ -32,7 +32,8 @@ Precision = Literal["float64", "float32"]
 QUALITY = "VHQ"
 LARGEST = 1e15  # largest sample: its powers are finite even in single precision
 SIXTEEN_BITS = 2.0**-15  # turns samples of 16 bits into numbers in [-1, 1[
-SAMPLES_PER_READ = 2**17
+SAMPLES_PER_READ = 2**17  # of all channels together, and of the resampled sound
+RATES = range(100, 1_000_001)  # in hertz: from those for the infrasound of elephants to those for bats and porpoises
 UNKNOWN = 2**62  # libsndfile gives a length beyond it to FLAC files that state none
 MP3_TOLERANCE = 2 * 1152  # encoders disagree on whether the frame that holds the length is counted
 
@@ -151,7 +152,8 @@ def _is_lossless(recording: Any) -> bool:
 def _counted(path: str, size: int, written: int) -> int:  # noqa: ARG001  # a file that is replaced is counted anew
     """How many samples of each channel a file holds."""
     with _opened(path, None) as recording:
-        return sum(iter(lambda: len(recording.read(SAMPLES_PER_READ, dtype="int16", always_2d=True)), 0))
+        per_read = _samples_per_read(recording)
+        return sum(iter(lambda: len(recording.read(per_read, dtype="int16", always_2d=True)), 0))
 
 
 def _check_rate(source: Source, sr: int | None) -> None:
@@ -179,6 +181,11 @@ def _opened(source: Source, sr: int | None) -> Generator[Any]:
                 unstated = stack.enter_context(Unstated(source))
                 recording = stack.enter_context(soundfile.SoundFile(unstated))
             recording.seekable = lambda: False  # else soundfile seeks after each read, and MP3 loses samples
+            if recording.samplerate not in RATES:
+                raise ValueError(
+                    f"{os.fspath(source)} states {recording.samplerate} samples per second, expected "
+                    f"{RATES[0]} to {RATES[-1]}"
+                )
             problem = "{} is truncated or damaged"
             yield recording
     except soundfile.LibsndfileError as error:
@@ -223,17 +230,20 @@ def _samples(
             )
         begin, skip = _seek(recording.samplerate, target, first)
         recording.seek(begin)  # to 0 as well, as soundfile does: the rounding of MP3 depends on it
-        chunks = _chunks(recording, begin, channel, dtype)
+        chunks = _chunks(recording, begin, channel, dtype, max(1, math.ceil(target / recording.samplerate)))
         for chunk in _resampled(chunks, recording.samplerate, target, dtype):
             yield chunk[skip:]
             skip = max(0, skip - len(chunk))
 
 
-def _chunks(recording: Any, begin: int, channel: int | None, dtype: Precision) -> Iterator[Samples]:
-    """One channel of the rest of the recording, which is at sample `begin`, at its own rate; at least one chunk."""
+def _chunks(recording: Any, begin: int, channel: int | None, dtype: Precision, growth: int) -> Iterator[Samples]:
+    """One channel of the rest of the recording, which is at sample `begin`, at its own rate; at least one chunk.
+
+    Chunks are shorter where resampling makes them so many times as long.
+    """
     stored = "int16" if recording.subtype == "PCM_16" else dtype  # as they are: three times as fast to read
-    end = begin
-    while len(block := recording.read(SAMPLES_PER_READ, dtype=stored, always_2d=True)):
+    per_read, end = _samples_per_read(recording, growth), begin
+    while len(block := recording.read(per_read, dtype=stored, always_2d=True)):
         end += len(block)
         x = _mixed(block, channel, dtype)
         if x.dtype.kind == "f" and not (x.min() >= -LARGEST and x.max() <= LARGEST):
@@ -242,6 +252,11 @@ def _chunks(recording: Any, begin: int, channel: int | None, dtype: Precision) -
     _check_end(recording, begin, end)
     if end == begin:
         raise ValueError(f"{recording.name} must hold at least one sample")
+
+
+def _samples_per_read(recording: Any, growth: int = 1) -> int:
+    """How many samples of each channel are read at once: memory depends neither on channels nor on the rate."""
+    return max(1, SAMPLES_PER_READ // (recording.channels * growth))
 
 
 def _check_end(recording: Any, begin: int, end: int) -> None:

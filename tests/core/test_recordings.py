@@ -1,6 +1,7 @@
 """Recordings as streams of samples: equal to soundfile and soxr on the whole, however read, mixed, resampled or cut."""
 
 import itertools
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -357,3 +358,33 @@ def test_a_flac_file_that_states_more_than_it_holds_is_refused(tmp_path):
     with pytest.raises(OSError, match=r"x\.flac is truncated or damaged: it states 16100 samples, but only 16000"):
         read(path, 8000)
     assert_array_equal(waveform(path, 8000, last=16_000), waveform(recording(path, "flac", seconds=2), 8000))
+
+
+# Memory
+
+
+@pytest.mark.parametrize(("channels", "sr", "target"), [(1024, 8000, 8000), (7, 8000, 2000), (1, 100, 44100)])
+def test_memory_depends_neither_on_channels_nor_on_rates(channels, sr, target, tmp_path):
+    n_samples = 2**21 // channels if channels > 1 else 2**15
+    path = write(tmp_path / "x.wav", np.zeros((n_samples, channels)), sr, subtype="PCM_24")
+    for look in (lambda: list(map(len, samples(path, target))), lambda: next(samples(path, target, first=100))):
+        tracemalloc.start()
+        look()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 40 * recordings.SAMPLES_PER_READ
+
+
+@pytest.mark.parametrize("sr", [1, 99, 1_000_001, 2_000_000_000])
+def test_rates_that_no_recorder_has_are_refused(sr, tmp_path):
+    path = write(tmp_path / "x.wav", np.zeros(100), 8000)
+    content = path.read_bytes()
+    path.write_bytes(content[:24] + sr.to_bytes(4, "little") + content[28:])
+    for look in (info, read):
+        with pytest.raises(ValueError, match=rf"x\.wav states {sr} samples per second, expected 100 to 1000000"):
+            look(path)
+
+
+@pytest.mark.parametrize("sr", [100, 1_000_000])
+def test_rates_of_recorders_are_read(sr, tmp_path):
+    assert len(read(write(tmp_path / "x.wav", white(3 * sr), sr), 2000)) == 6000
