@@ -275,7 +275,7 @@ def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
     if not others:
         return np.ascontiguousarray(first)
     total = as_floats(first, dtype)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         for other in others:
             total = total + as_floats(other, dtype)
     return total / total.dtype.type(1 + len(others))

@@ -276,6 +276,12 @@ def test_samples_that_are_no_numbers_are_refused(bad, channel, tmp_path):
         read(x)
 
 
+def test_a_mean_that_overflows_is_refused_without_a_warning(tmp_path):
+    path = write(tmp_path / "night.wav", np.full((1000, 2), 1.7e308), 2000, subtype="DOUBLE")
+    with pytest.raises(ValueError, match=r"night\.wav must hold finite numbers"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     "source",
     [1.0, [], np.ones((2, 0)), np.ones((0, 300)), np.ones((2, 2, 300)), [1j, 2], ["a"], None],
