@@ -38,6 +38,11 @@ test: $(ENVIRONMENT)  ## check style and types, and run all tests
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses=2 --dist=worksteal
 
+N := 3000
+.PHONY: fuzz
+fuzz: $(ENVIRONMENT)  ## search damaged recordings of every format, N=3000 of them
+	$(BIN)/python -m tests.fuzz $(N)
+
 .PHONY: bench
 bench: $(ENVIRONMENT)  ## measure speed and memory against librosa, in one run
 	$(BIN)/python benchmarks/bench.py

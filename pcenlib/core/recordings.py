@@ -10,7 +10,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeGuard
@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import FloatArray, as_real_floats, check_count
-from pcenlib.core.riff import chunks
+from pcenlib.core.packets import Unstated, mp3_header
 
-__all__ = ["Info", "as_floats", "info", "missing_bytes", "samples", "waveform"]
+__all__ = ["Info", "as_floats", "info", "samples", "waveform"]
 
 Samples = npt.NDArray[np.floating | np.int16]  # whole numbers as they are in files of 16 bits
 File = str | os.PathLike[str]
@@ -32,7 +32,10 @@ Precision = Literal["float64", "float32"]
 QUALITY = "VHQ"
 LARGEST = 1e15  # largest sample: its powers are finite even in single precision
 SIXTEEN_BITS = 2.0**-15  # turns samples of 16 bits into numbers in [-1, 1[
-SAMPLES_PER_READ = 2**17
+SAMPLES_PER_READ = 2**17  # of all channels together, and of the resampled sound
+RATES = range(100, 1_000_001)  # in hertz: from those for the infrasound of elephants to those for bats and porpoises
+UNKNOWN = 2**62  # libsndfile gives a length beyond it to FLAC files that state none
+MP3_TOLERANCE = 2 * 1152  # encoders disagree on whether the frame that holds the length is counted
 
 
 class Info(NamedTuple):
@@ -50,13 +53,20 @@ class Info(NamedTuple):
 
 
 def info(source: Source, *, sr: int | None = None) -> Info:
-    """Rate, channels and length of a recording; `sr` is the rate of a waveform, and a file states its own."""
+    """Rate, channels and length of a recording; `sr` is the rate of a waveform, and a file states its own.
+
+    The length is what the header states, which reading verifies. If it states none, as when a program wrote FLAC into a
+    pipe, the samples are counted.
+    """
     _check_rate(source, sr)
     if sr is None and not is_file(source):
         raise ValueError("sr must be given for a waveform")
     with _opened(source, sr) as recording:
-        lossless = recording.subtype.startswith(("array", "PCM", "FLOAT", "DOUBLE"))
-        return Info(recording.samplerate, recording.channels, recording.frames, lossless)
+        n_samples = recording.frames
+        if is_file(source) and n_samples >= UNKNOWN:
+            state = os.stat(source)  # noqa: PTH116
+            n_samples = _counted(os.fspath(source), state.st_size, state.st_mtime_ns)
+        return Info(recording.samplerate, recording.channels, n_samples, _is_lossless(recording))
 
 
 def samples(
@@ -129,24 +139,21 @@ def waveform(
     return np.concatenate(found)
 
 
-def missing_bytes(path: File) -> int:
-    """How many bytes a WAV or AIFF file states but does not hold, because the battery was empty or the card full.
-
-    It is 0 for sound of unknown length, and for other formats: their decoders notice, but libsndfile reads what is
-    there of WAV and AIFF and says nothing.
-    """
-    with open(path, "rb") as file:  # noqa: PTH123
-        length = os.fstat(file.fileno()).st_size
-        for chunk in chunks(file):
-            missing = 0 if chunk.size is None else max(0, chunk.begin + chunk.size - length)
-            if missing or chunk.is_sound:
-                return missing
-    return 0
-
-
 def is_file(source: Source) -> TypeGuard[File]:
     """Whether a recording is a file rather than a waveform."""
     return isinstance(source, str | os.PathLike)
+
+
+def _is_lossless(recording: Any) -> bool:
+    return recording.subtype.startswith(("array", "PCM", "FLOAT", "DOUBLE"))
+
+
+@functools.lru_cache(maxsize=256)
+def _counted(path: str, size: int, written: int) -> int:  # noqa: ARG001  # a file that is replaced is counted anew
+    """How many samples of each channel a file holds."""
+    with _opened(path, None) as recording:
+        per_read = _samples_per_read(recording)
+        return sum(iter(lambda: len(recording.read(per_read, dtype="int16", always_2d=True)), 0))
 
 
 def _check_rate(source: Source, sr: int | None) -> None:
@@ -164,14 +171,26 @@ def _opened(source: Source, sr: int | None) -> Generator[Any]:
         return
     import soundfile  # here, because it takes as long to import as all of pcenlib
 
-    with open(source, "rb"):  # noqa: PTH123  # Python says better than libsndfile why this is not possible
-        pass
+    with open(source, "rb") as file:  # noqa: PTH123  # Python says better than libsndfile why this is not possible
+        states_length = mp3_header(file) is not None
+    problem = "cannot read {}"
     try:
-        with soundfile.SoundFile(source) as file:
-            file.seekable = lambda: False  # else soundfile seeks after each read, and MP3 loses samples
-            yield file
+        with ExitStack() as stack:
+            recording = stack.enter_context(soundfile.SoundFile(source))
+            if recording.format == "MP3" and not states_length:
+                unstated = stack.enter_context(Unstated(source))
+                recording = stack.enter_context(soundfile.SoundFile(unstated))
+            recording.seekable = lambda: False  # else soundfile seeks after each read, and MP3 loses samples
+            if recording.samplerate not in RATES:
+                raise ValueError(
+                    f"{os.fspath(source)} states {recording.samplerate} samples per second, expected "
+                    f"{RATES[0]} to {RATES[-1]}"
+                )
+            problem = "{} is truncated or damaged"
+            yield recording
     except soundfile.LibsndfileError as error:
-        raise OSError(f"cannot read {os.fspath(source)}: {error.error_string}") from error
+        reason = error.error_string or "its decoder stops with an error"  # which libsndfile does not always name
+        raise OSError(f"{problem.format(os.fspath(source))}: {reason}") from error
 
 
 class _ArrayFile:
@@ -211,23 +230,43 @@ def _samples(
             )
         begin, skip = _seek(recording.samplerate, target, first)
         recording.seek(begin)  # to 0 as well, as soundfile does: the rounding of MP3 depends on it
-        for chunk in _resampled(_chunks(recording, channel, dtype), recording.samplerate, target, dtype):
+        chunks = _chunks(recording, begin, channel, dtype, max(1, math.ceil(target / recording.samplerate)))
+        for chunk in _resampled(chunks, recording.samplerate, target, dtype):
             yield chunk[skip:]
             skip = max(0, skip - len(chunk))
 
 
-def _chunks(recording: Any, channel: int | None, dtype: Precision) -> Iterator[Samples]:
-    """One channel of the rest of the recording, at its own rate; at least one chunk."""
+def _chunks(recording: Any, begin: int, channel: int | None, dtype: Precision, growth: int) -> Iterator[Samples]:
+    """One channel of the rest of the recording, which is at sample `begin`, at its own rate; at least one chunk.
+
+    Chunks are shorter where resampling makes them so many times as long.
+    """
     stored = "int16" if recording.subtype == "PCM_16" else dtype  # as they are: three times as fast to read
-    empty = True
-    while len(block := recording.read(SAMPLES_PER_READ, dtype=stored, always_2d=True)):
-        empty = False
+    per_read, end = _samples_per_read(recording, growth), begin
+    while len(block := recording.read(per_read, dtype=stored, always_2d=True)):
+        end += len(block)
         x = _mixed(block, channel, dtype)
         if x.dtype.kind == "f" and not (x.min() >= -LARGEST and x.max() <= LARGEST):
             raise ValueError(f"{recording.name} must hold finite numbers of at most {LARGEST:g}")
         yield x
-    if empty:
+    _check_end(recording, begin, end)
+    if end == begin:
         raise ValueError(f"{recording.name} must hold at least one sample")
+
+
+def _samples_per_read(recording: Any, growth: int = 1) -> int:
+    """How many samples of each channel are read at once: memory depends neither on channels nor on the rate."""
+    return max(1, SAMPLES_PER_READ // (recording.channels * growth))
+
+
+def _check_end(recording: Any, begin: int, end: int) -> None:
+    """Raise OSError if a recording that was read from one sample to another states more; lossy ones from 0 on."""
+    tolerance = MP3_TOLERANCE if recording.subtype == "MPEG_LAYER_III" else 0
+    if end + tolerance < recording.frames < UNKNOWN and (begin == 0 or _is_lossless(recording)):
+        raise OSError(
+            f"{recording.name} is truncated or damaged: it states {recording.frames} samples, but only {end} "
+            "can be read"
+        )
 
 
 def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
@@ -236,7 +275,7 @@ def _mixed(block: Samples, channel: int | None, dtype: Precision) -> Samples:
     if not others:
         return np.ascontiguousarray(first)
     total = as_floats(first, dtype)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         for other in others:
             total = total + as_floats(other, dtype)
     return total / total.dtype.type(1 + len(others))

@@ -21,7 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pcenlib.core.recordings import info, missing_bytes, waveform
+from pcenlib.core.integrity import missing_bytes
+from pcenlib.core.recordings import info, waveform
 from pcenlib.datasets.download import Remote
 from pcenlib.datasets.interface import Clip, Sound
 

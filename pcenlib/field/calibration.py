@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from pcenlib.core.checks import as_finite_floats, check_range
 from pcenlib.core.evaluation import count_exceedances, poisson_interval
-from pcenlib.core.recordings import info
 from pcenlib.core.resampling import CONFIDENCE, N_RESAMPLES, interval, resample
 from pcenlib.core.setting import Setting
 from pcenlib.core.streaming import detection_blocks
 from pcenlib.field.events import moving_maximum, settled
-from pcenlib.field.search import Search
+from pcenlib.field.search import Search, check_recording
 from pcenlib.field.survey import check_found, find_recordings, split_jobs
 from pcenlib.jobs.run import run
 
@@ -183,7 +182,7 @@ def _count_quiet(path: str, *, search: Search, threads: int) -> list[_Stretch]:
     An alarm that goes on from one stretch to the next counts where it begins.
     """
     check_found(path)
-    setting, duration = search.setting, info(path).duration
+    setting, duration = search.setting, check_recording(path, search).duration
     n_stretches = max(1, math.ceil(duration / STRETCH))
     n_frames = max(1, math.ceil(duration / setting.hop / n_stretches))
     n_blocks = math.ceil(n_frames / FRAMES_PER_BLOCK)  # in a stretch

@@ -8,7 +8,7 @@ no zone, so it gives a local time, except for the old names of the AudioMoth, wh
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -31,8 +31,11 @@ LAST_HEXADECIMAL = datetime(2038, 1, 1, tzinfo=UTC)
 # "Recorded at 19:17:30 16/01/2021 (UTC-4) by AudioMoth ...", where the first versions said no zone.
 COMMENT = re.compile(
     r"Recorded at (\d\d:\d\d:\d\d)(?:\.(\d{3}))? (\d\d/\d\d/\d{4})"
-    r"(?: \((UTC)(?:([+-])(\d{1,2})(?::(\d\d))?)?\))?.*AudioMoth"
+    r"(?: \((UTC)(?:([+-])(\d{1,2})(?::(\d\d))?)?\))?"
 )
+
+# Years that recorders may tell. Others are slips, and at the ends of the calendar one cannot even add seconds.
+YEARS = range(1900, 2200)
 
 # Where the metadata of Wildlife Acoustics keep the time.
 WAMD_TIMESTAMP = 5
@@ -113,13 +116,9 @@ def _from_header(path: Path) -> tuple[datetime, str] | None:
     found: dict[str, datetime | None] = {}
     with path.open("rb") as file:
         for name, content in _metadata(file):
-            if name == b"guan":
-                found["GUANO"] = _from_guano(content)
-            elif name == b"wamd":
-                found["wamd"] = _from_wamd(content)
-            elif name == b"LIST":
-                found["AudioMoth header"] = _from_comment(content)
-    for source in ("GUANO", "wamd", "AudioMoth header"):
+            source, read = TELLS[name]
+            found[source] = found.get(source) or read(content)  # an editor may have added another chunk of that name
+    for source, _ in TELLS.values():
         start = found.get(source)
         if start is not None:
             return start, source
@@ -129,7 +128,7 @@ def _from_header(path: Path) -> tuple[datetime, str] | None:
 def _metadata(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """Names and contents of the chunks of a WAV file that may tell the time; nothing for other files."""
     for chunk in chunks(file):
-        if chunk.name in (b"guan", b"wamd", b"LIST") and chunk.size is not None and chunk.size <= LONGEST_CHUNK:
+        if chunk.name in TELLS and chunk.size is not None and chunk.size <= LONGEST_CHUNK:
             yield chunk.name, file.read(chunk.size)
 
 
@@ -154,7 +153,9 @@ def _from_wamd(content: bytes) -> datetime | None:
 
 
 def _from_comment(content: bytes) -> datetime | None:
-    found = COMMENT.search(content.decode("ascii", "replace"))
+    lines = content.decode("ascii", "replace").split("\n")
+    # What stands before the last AudioMoth in its line: one pattern for all would look for it again and again.
+    found = next(filter(None, (COMMENT.search(line[: max(0, line.rfind("AudioMoth"))]) for line in lines)), None)
     if found is None:
         return None
     time, milliseconds, date, utc, sign, hours, minutes = found.groups()
@@ -165,15 +166,26 @@ def _from_comment(content: bytes) -> datetime | None:
     if utc is None:
         return start
     offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    if int(minutes or 0) > 59 or offset >= timedelta(days=1):
+        return None  # no zone at all
     return start.replace(tzinfo=timezone(-offset if sign == "-" else offset))
+
+
+# Chunks that may tell the time, in the order in which they are believed: the name of the source, and who reads it.
+TELLS: dict[bytes, tuple[str, Callable[[bytes], datetime | None]]] = {
+    b"guan": ("GUANO", _from_guano),
+    b"wamd": ("wamd", _from_wamd),
+    b"LIST": ("AudioMoth header", _from_comment),
+}
 
 
 def _parsed(text: str, pattern: str | None = None) -> datetime | None:
     """The time that a text says, None if it says none."""
     try:
-        return datetime.fromisoformat(text) if pattern is None else datetime.strptime(text, pattern)
+        time = datetime.fromisoformat(text) if pattern is None else datetime.strptime(text, pattern)
     except ValueError:
         return None
+    return time if time.year in YEARS else None
 
 
 def _agree(told: datetime, named: datetime) -> bool:

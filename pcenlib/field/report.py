@@ -155,20 +155,23 @@ def events_by_hour(
         from the start of the first, as if all followed one another.
     """
     starts = _starts(recordings)
-    recorded: dict[tuple[str, int], int] = {}
+    recorded: dict[datetime, int] = {}
     for name, recording in recordings.items():
-        hour = starts[name].replace(minute=0, second=0, microsecond=0)
+        hour = _hour(starts[name])
         while hour < starts[name] + timedelta(seconds=recording["duration"]):
-            recorded[_day(hour), hour.hour] = 0
+            recorded[hour] = 0
             hour += timedelta(hours=1)
     for event in events:
-        time = starts[event.file] + timedelta(seconds=event.start)
-        recorded[_day(time), time.hour] = recorded.get((_day(time), time.hour), 0) + 1
-    days = sorted({day for day, _ in recorded})
+        hour = _hour(starts[event.file] + timedelta(seconds=event.start))
+        recorded[hour] = recorded.get(hour, 0) + 1
+    days = sorted({hour.date() for hour in recorded})
+    rows = {day: row for row, day in enumerate(days)}
     counts = np.full((len(days), 24), np.nan)
-    for (day, hour_of_day), count in recorded.items():
-        counts[days.index(day), hour_of_day] = count
-    return counts, days
+    for hour, count in recorded.items():
+        counts[rows[hour.date()], hour.hour] = count
+    if _has_clocks(recordings):
+        return counts, [day.isoformat() for day in days]
+    return counts, [f"day {1 + (day - NO_DATE.date()).days}" for day in days]
 
 
 def report(found: Survey, search: Search, files: Sequence[str]) -> str:
@@ -225,7 +228,10 @@ def _hours_figure(found: Survey) -> str:
         f"Number of events in each hour of {len(days)} days. Most, {counts[busiest]:.0f}, on {days[busiest[0]]} "
         f"between {busiest[1]} and {busiest[1] + 1} o'clock."
     )
-    caption = "Events by hour and day, as the recorder's clock tells them; hatched where nothing was recorded."
+    caption = (
+        "Events by hour and day, as the recorder's clock tells them; hatched where nothing was recorded. Days "
+        "without any recording are left out."
+    )
     if not _has_clocks(found.recordings):
         caption = "Events by hour from the start of the first recording, as if all followed one another."
     return _figure("When", _png(timeline, counts, days), alt, caption)
@@ -328,6 +334,6 @@ def _starts(recordings: dict[str, dict[str, Any]]) -> dict[str, datetime]:
     return {name: NO_DATE + timedelta(seconds=one["file_start"] - first) for name, one in recordings.items()}
 
 
-def _day(time: datetime) -> str:
-    """Date of a time, or number of a day in a sequence without dates."""
-    return f"day {time.day}" if time.year == NO_DATE.year else time.date().isoformat()
+def _hour(time: datetime) -> datetime:
+    """The full hour before a time."""
+    return time.replace(minute=0, second=0, microsecond=0)

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pcenlib.core.checks import check_range
+from pcenlib.core.integrity import check_whole
 from pcenlib.core.novelty import background
-from pcenlib.core.recordings import info, missing_bytes
+from pcenlib.core.recordings import Info, info
 from pcenlib.core.setting import Setting
 from pcenlib.core.spectrogram import read_spectrogram
 from pcenlib.core.streaming import DetectionFunctions, detection_blocks
@@ -29,7 +30,7 @@ from pcenlib.core.version import __version__
 from pcenlib.field.clocks import Clock, read_clock
 from pcenlib.field.events import Event, Run, contrast, end_of_event, peak_bands, runs, settled
 
-__all__ = ["Search", "detect_events"]
+__all__ = ["Search", "check_recording", "detect_events"]
 
 
 # In time scales T of the setting: how much before an event is its background, and how long an event may be.
@@ -109,6 +110,21 @@ class Search:
         }
 
 
+def check_recording(path: AnyPath, search: Search) -> Info:
+    """What a recording holds, if it can be searched: an OSError or a ValueError says why it cannot."""
+    shape = info(path)
+    check_whole(path)
+    highest = search.setting.frequencies[-1]
+    if highest > shape.sr / 2:
+        raise ValueError(
+            f"{os.fspath(path)} holds {shape.sr} samples per second, so nothing above {shape.sr / 2:g} Hz, but the "
+            f"highest band is at {highest:.0f} Hz: restrict the bands"
+        )
+    if search.channel is not None and search.channel >= shape.n_channels:
+        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, so none of number {search.channel}")
+    return shape
+
+
 def detect_events(
     path: AnyPath, search: Search, *, block_frames: int = 512, jobs: int = 1, show: bool = False
 ) -> list[Event]:
@@ -118,21 +134,7 @@ def detect_events(
     bar with the progress and the time left on the standard error.
     """
     setting = search.setting
-    shape = info(path)
-    missing = missing_bytes(path)
-    if missing:
-        raise OSError(
-            f"{os.fspath(path)} is cut off: {missing} bytes of sound that it states are missing. To search what is "
-            "there, save it anew with an audio editor"
-        )
-    highest = setting.frequencies[-1]
-    if highest > shape.sr / 2:
-        raise ValueError(
-            f"{os.fspath(path)} holds {shape.sr} samples per second, so nothing above {shape.sr / 2:g} Hz, but the "
-            f"highest band is at {highest:.0f} Hz: restrict the bands"
-        )
-    if search.channel is not None and search.channel >= shape.n_channels:
-        raise ValueError(f"{os.fspath(path)} has {shape.n_channels} channels, so none of number {search.channel}")
+    shape = check_recording(path, search)
     hop = setting.hop
     longest = math.ceil(search.max_duration / hop)
     blocks = detection_blocks(path, setting, channel=search.channel, block_frames=block_frames, jobs=jobs)

@@ -17,6 +17,9 @@ from pcenlib.show import plots
 __all__ = ["event_panels", "timeline"]
 
 
+MOST_ROWS = 25  # rows of a timeline that are numbered and labeled; more of them are drawn narrower
+
+
 def event_panels(
     E: npt.ArrayLike,
     pcen: npt.ArrayLike,
@@ -60,6 +63,8 @@ def event_panels(
 def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax: Axes | None = None) -> Axes:
     """Number of events by hour of the day and by day; hours without a recording are hatched.
 
+    The picture of a year is as high as that of a month: its counts are colors only, and few of its days are named.
+
     Parameters
     ----------
     counts : array_like, shape (day, 24)
@@ -76,18 +81,20 @@ def timeline(counts: npt.ArrayLike, days: Sequence[str], *, title: str = "", ax:
     Axes
     """
     counts = np.asarray(counts, dtype=np.float64)
-    ax = ax or plt.figure(figsize=(7.2, 1.4 + 0.32 * len(days))).add_subplot()
-    ax.set_facecolor("0.9")
+    ax = ax or plt.figure(figsize=(7.2, 1.4 + 0.32 * min(len(days), MOST_ROWS))).add_subplot()
+    ax.patch.set(facecolor="0.9", edgecolor="0.75", hatch="////", linewidth=0)
     edges = np.arange(25), np.arange(len(days) + 1)
     top = max(1.0, float(np.nanmax(counts, initial=0)))
-    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(counts), vmin=0, vmax=top, cmap="viridis", edgecolor="white")
-    for (day, hour), count in np.ndenumerate(counts):
-        if np.isnan(count):
-            ax.add_patch(Rectangle((hour, day), 1, 1, facecolor="none", edgecolor="0.75", hatch="////", linewidth=0))
-        elif count:
-            color = "white" if count < 0.6 * top else "black"
-            ax.text(hour + 0.5, day + 0.5, f"{count:.0f}", ha="center", va="center", fontsize="x-small", color=color)
-    ax.set(xlabel="hour", xticks=range(0, 25, 3), yticks=np.arange(len(days)) + 0.5, yticklabels=days, title=title)
+    few = len(days) <= MOST_ROWS
+    between = "white" if few else "none"
+    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(counts), vmin=0, vmax=top, cmap="viridis", edgecolor=between)
+    for day, hour in np.argwhere(counts > 0) if few else []:
+        count = counts[day, hour]
+        color = "white" if count < 0.6 * top else "black"
+        ax.text(hour + 0.5, day + 0.5, f"{count:.0f}", ha="center", va="center", fontsize="x-small", color=color)
+    step = -(-len(days) // MOST_ROWS)
+    ax.set(xlabel="hour", xticks=range(0, 25, 3), title=title)
+    ax.set_yticks(np.arange(0, len(days), step) + 0.5, days[::step])
     ax.invert_yaxis()
     ax.grid(visible=False)
     bar = ax.figure.colorbar(mesh, ax=ax, label="events", pad=0.01)

@@ -1,6 +1,7 @@
 """Recordings as streams of samples: equal to soundfile and soxr on the whole, however read, mixed, resampled or cut."""
 
 import itertools
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pcenlib import NIGHTHAWK, max_pooled_pcen, spectrogram
 from pcenlib.core import recordings
-from pcenlib.core.recordings import Info, as_floats, info, missing_bytes, samples, waveform
+from pcenlib.core.recordings import Info, as_floats, info, samples, waveform
+from tests.damage import recording, with_samples, without_length
 from tests.sounds import resampled, white, write
 
 
@@ -250,34 +252,6 @@ def test_truncated_files_give_what_is_there_or_an_error(format, tmp_path, capfd)
     capfd.readouterr()  # the MP3 decoder's own complaints
 
 
-@pytest.mark.parametrize("format", ["WAV", "RF64", "AIFF"])
-def test_what_was_cut_off_is_missed(format, tmp_path):
-    path = write(tmp_path / "x", white(4000, 2), 2000, format=format, subtype="PCM_16")
-    content = path.read_bytes()
-    assert missing_bytes(path) == 0
-    for n_bytes in (1, 1000, 15_999):
-        path.write_bytes(content[:-n_bytes])
-        assert missing_bytes(path) == n_bytes
-        assert info(path).n_samples == (16_000 - n_bytes) // 4
-    path.write_bytes(content[:20])
-    assert missing_bytes(path) > 0
-
-
-@pytest.mark.parametrize("size", [0, 0x7FFFF000, 0xFFFFFFFF])
-def test_nothing_is_missed_where_the_length_was_not_known(size, tmp_path):
-    path = write(tmp_path / "x.wav", white(4000), 2000)
-    content = path.read_bytes()
-    at = content.index(b"data") + 4
-    path.write_bytes(content[:at] + size.to_bytes(4, "little") + content[at + 4 :])
-    assert missing_bytes(path) == 0
-
-
-@pytest.mark.parametrize("content", [b"", b"RIFF", b"RIFF\0\0\0\0WAVE", b"fLaC" + bytes(100)])
-def test_nothing_is_missed_in_what_is_no_wav_file(content, tmp_path):
-    (tmp_path / "x").write_bytes(content)
-    assert missing_bytes(tmp_path / "x") == 0
-
-
 def test_files_without_samples_are_named(tmp_path):
     path = write(tmp_path / "night.wav", np.empty(0), 22050)
     with pytest.raises(ValueError, match=r"night\.wav must hold at least one sample"):
@@ -300,6 +274,12 @@ def test_samples_that_are_no_numbers_are_refused(bad, channel, tmp_path):
         return  # the mean is zero
     with pytest.raises(ValueError, match=r"^source must hold finite numbers"):
         read(x)
+
+
+def test_a_mean_that_overflows_is_refused_without_a_warning(tmp_path):
+    path = write(tmp_path / "night.wav", np.full((1000, 2), 1.7e308), 2000, subtype="DOUBLE")
+    with pytest.raises(ValueError, match=r"night\.wav must hold finite numbers"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -346,3 +326,71 @@ def test_a_file_is_closed_when_its_stream_is(tmp_path):
     assert len(list(itertools.islice(chunks, 2))) == 2
     chunks.close()
     assert {Path(link) for link in Path("/proc/self/fd").iterdir()} <= opened
+
+
+# Lengths that are not known, or wrong
+
+
+@pytest.mark.parametrize("quiet_first", [True, False])
+@pytest.mark.parametrize("name", ["flac", "mp3"])
+def test_samples_are_counted_where_the_length_is_not_stated(name, quiet_first, tmp_path, capfd):
+    # Of an MP3, libsndfile guesses it from the first frame, and reads no more than it guessed: a third, for example.
+    level = np.repeat([1e-4, 0.3] if quiet_first else [0.3, 1e-4], 15 * 44100)
+    options = {"bitrate_mode": "VARIABLE"} if name == "mp3" else {}
+    x = level * white(30 * 44100)
+    path = without_length(write(tmp_path / f"x.{name}", x, 44100, format=name.upper(), **options))
+    found = info(path)
+    assert found.duration == pytest.approx(30, abs=0.1)
+    assert len(read(path, 44100)) == len(waveform(path, 44100)) == found.n_samples
+    if name == "flac":
+        assert_allclose(waveform(path, 44100, first=29 * 44100), x[29 * 44100 :], atol=1e-4)
+    capfd.readouterr()
+
+
+def test_a_file_that_is_replaced_is_counted_anew(tmp_path):
+    for seconds in (2, 3):
+        assert info(without_length(recording(tmp_path / "x.flac", "flac", seconds=seconds))).duration == seconds
+
+
+def test_an_mp3_with_a_picture_and_without_a_length_is_read(tmp_path):
+    path = without_length(recording(tmp_path / "x.mp3", "mp3", seconds=3))
+    whole = read(path, 8000)
+    path.write_bytes(b"ID3\4\0\0" + bytes([0, 0, 7, 104]) + bytes(1000) + path.read_bytes())
+    assert_array_equal(read(path, 8000), whole)
+
+
+def test_a_flac_file_that_states_more_than_it_holds_is_refused(tmp_path):
+    path = with_samples(recording(tmp_path / "x.flac", "flac", seconds=2), 16_100)
+    with pytest.raises(OSError, match=r"x\.flac is truncated or damaged: it states 16100 samples, but only 16000"):
+        read(path, 8000)
+    assert_array_equal(waveform(path, 8000, last=16_000), waveform(recording(path, "flac", seconds=2), 8000))
+
+
+# Memory
+
+
+@pytest.mark.parametrize(("channels", "sr", "target"), [(1024, 8000, 8000), (7, 8000, 2000), (1, 100, 44100)])
+def test_memory_depends_neither_on_channels_nor_on_rates(channels, sr, target, tmp_path):
+    n_samples = 2**21 // channels if channels > 1 else 2**15
+    path = write(tmp_path / "x.wav", np.zeros((n_samples, channels)), sr, subtype="PCM_24")
+    for look in (lambda: list(map(len, samples(path, target))), lambda: next(samples(path, target, first=100))):
+        tracemalloc.start()
+        look()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 40 * recordings.SAMPLES_PER_READ
+
+
+@pytest.mark.parametrize("sr", [1, 99, 1_000_001, 2_000_000_000])
+def test_rates_that_no_recorder_has_are_refused(sr, tmp_path):
+    path = write(tmp_path / "x.wav", np.zeros(100), 8000)
+    content = path.read_bytes()
+    path.write_bytes(content[:24] + sr.to_bytes(4, "little") + content[28:])
+    for look in (info, read):
+        with pytest.raises(ValueError, match=rf"x\.wav states {sr} samples per second, expected 100 to 1000000"):
+            look(path)
+
+
+@pytest.mark.parametrize("sr", [100, 1_000_000])
+def test_rates_of_recorders_are_read(sr, tmp_path):
+    assert len(read(write(tmp_path / "x.wav", white(3 * sr), sr), 2000)) == 6000

@@ -31,6 +31,7 @@ from pcenlib import (
 from pcenlib.core import recordings, streaming
 from pcenlib.core.recordings import samples
 from pcenlib.simulation.noises import noise
+from tests.damage import without_length
 from tests.sounds import resampled, white, write
 
 NAMES = ["nighthawk", "right whale"]
@@ -448,6 +449,16 @@ def test_any_number_of_parts(jobs, n_samples, sr, block_frames):
         patch.setattr(streaming, "FRAMES_PER_PART", 1)
         functions = joined(detection_blocks(x, RIGHT_WHALE, sr=sr, block_frames=block_frames, jobs=jobs))
     close(functions, detection_functions(x, RIGHT_WHALE, sr=sr), atol=1e-6)
+
+
+def test_threads_share_a_flac_file_that_states_no_length(short_parts, tmp_path):
+    path = without_length(write(tmp_path / "x.flac", white(5000 * 128), RIGHT_WHALE.sr))
+    functions = joined(detection_blocks(path, RIGHT_WHALE, block_frames=128, jobs=2))
+    assert n_parts(short_parts) == 4
+    same(functions, detection_functions(path, RIGHT_WHALE))
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(OSError, match=r"x\.flac is truncated or damaged"):
+        detection_functions(path, RIGHT_WHALE, jobs=2)
 
 
 def test_short_and_lossy_recordings_take_one_thread(short_parts, tmp_path):

@@ -151,7 +151,7 @@ def folder(path):
 KEEPS = (truncated, header_only, no_samples, wrong_rate, stereo, short)
 FAULTS = {
     damaged: "cannot read it|truncated",
-    truncated: "truncated: .* header states|cannot read it",
+    truncated: "truncated: .* header states|cannot read it|it is truncated",
     header_only: "truncated|cannot read it",
     empty: "^empty$",
     no_samples: "holds no sample|expected|^empty$",

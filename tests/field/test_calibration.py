@@ -14,6 +14,7 @@ from pcenlib.field.calibration import calibrate_threshold, rate_interval
 from pcenlib.field.events import runs, settled
 from pcenlib.field.search import Search
 from pcenlib.field.survey import survey
+from tests.damage import recording
 from tests.nights import whale, write_night
 
 WHALES = Search(setting=RIGHT_WHALE, threshold=3.0)
@@ -77,6 +78,18 @@ def test_an_empty_recording_is_named(quiet, tmp_path):
     write_night(tmp_path / "empty.wav", whale, sr=2000, seconds=0, times=[], snrs=[])
     with pytest.raises(OSError, match=r"must be readable(.|\n)*empty\.wav"):
         calibrate_threshold([quiet, tmp_path], RIGHT_WHALE, false_alarms_per_hour=5, jobs=1, progress=False)
+
+
+def test_what_a_search_refuses_calibration_refuses(quiet, tmp_path):
+    content = (quiet / "0.wav").read_bytes()
+    (tmp_path / "cut.wav").write_bytes(content[: len(content) // 2])
+    recording(tmp_path / "low.wav", "wav", sr=1000)
+    options = {"setting": RIGHT_WHALE, "false_alarms_per_hour": 10, "jobs": 1, "progress": False}
+    for name, reason in (("cut", "is truncated"), ("low", "holds 1000 samples per second, so nothing above 500 Hz")):
+        with pytest.raises(OSError, match=rf"must be readable(.|\n)*{name}\.wav {reason}"):
+            calibrate_threshold([quiet, tmp_path / f"{name}.wav"], **options)
+    with pytest.raises(OSError, match=r"must be readable(.|\n)*has 1 channels, so none of number 3"):
+        calibrate_threshold([quiet], channel=3, **options)
 
 
 def test_a_longer_gap_and_fewer_bands_need_a_lower_threshold(quiet):

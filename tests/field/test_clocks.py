@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import soundfile
 
+from pcenlib import RIGHT_WHALE
 from pcenlib.field.clocks import Clock, read_clock
+from pcenlib.field.search import Search, detect_events
 
 
 def chunk(name, content):
@@ -195,3 +197,52 @@ def test_times_go_on_across_midnight_with_their_zone():
     assert clock.zone == "UTC-04:00"
     assert clock.at(1.2346) == "2022-01-01T00:00:00.235-04:00"
     assert Clock(datetime(2021, 12, 31, 23, 59, 59), "file name").at(0) == "2021-12-31T23:59:59.000"
+
+
+# Damaged and odd files
+
+
+def test_what_comes_second_does_not_erase_the_time(tmp_path):
+    told = comment("Recorded at 19:17:30 16/01/2021 (UTC) by AudioMoth 1")
+    other = chunk(b"LIST", b"INFO" + chunk(b"ISFT", b"an audio editor"))
+    start = datetime(2021, 1, 16, 19, 17, 30, tzinfo=UTC)
+    for before, after in ((told, other), (other, told)):
+        assert read_clock(wav(tmp_path / "a.wav", after, before=before)) == Clock(start, "AudioMoth header")
+    first, second = guano("Timestamp: 2021-01-16T19:17:30Z"), guano("Length: 5")
+    assert read_clock(wav(tmp_path / "a.wav", first, second)) == Clock(start, "GUANO")
+    first, second = wamd((5, b"2021-01-16T19:17:30Z")), wamd((1, b"SM4"))
+    assert read_clock(wav(tmp_path / "a.wav", first, second)) == Clock(start, "wamd")
+
+
+@pytest.mark.parametrize("text", ["Recorded at ", "Recorded at 19:17:30 16/01/2021 (UTC) by "])
+def test_a_megabyte_of_comments_takes_no_time(text, tmp_path):
+    path = wav(tmp_path / "20210116_191730.wav", comment(text * (10**6 // len(text))))
+    begin = time.process_time()
+    assert read_clock(path).source == "file name"
+    assert time.process_time() - begin < 0.5  # a pattern that looked for the recorder behind each took twenty seconds
+
+
+@pytest.mark.parametrize("offset", ["+24", "-99", "+23:60", "+9:99"])
+def test_a_zone_that_is_none_does_not_make_a_recording_unreadable(offset, tmp_path):
+    text = f"Recorded at 19:17:30 16/01/2021 (UTC{offset}) by AudioMoth 1"
+    assert read_clock(wav(tmp_path / "a.wav", comment(text))) is None
+    assert read_clock(wav(tmp_path / "20210116_191730.wav", comment(text))).source == "file name"
+
+
+@pytest.mark.parametrize("size", [2**62, 2**63 - 1, 2**63, 2**64 - 1])
+def test_sound_of_a_size_that_no_disk_holds_is_of_unknown_length(size, tmp_path):
+    ds64 = chunk(b"ds64", struct.pack("<QQQI", size, size, 400, 0))
+    path = tmp_path / "20210116_191730.wav"
+    form = chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16))
+    path.write_bytes(b"RF64" + b"\xff" * 4 + b"WAVE" + ds64 + form + b"data" + b"\xff" * 4 + bytes(64_000))
+    if size != 2**64 - 1:  # which libsndfile does not read
+        assert detect_events(path, Search(setting=RIGHT_WHALE, threshold=3.0)) == []
+    assert read_clock(path).source == "file name"
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00+05:00"])
+def test_times_at_the_ends_of_the_calendar_are_none(text, tmp_path):
+    assert read_clock(wav(tmp_path / "a.wav", guano(f"Timestamp: {text}"))) is None
+    assert read_clock(wav(tmp_path / "99991231_235959_999.wav")) is None
+    audiomoth = "Recorded at 23:59:59.999 31/12/9999 (UTC) by AudioMoth 1"
+    assert read_clock(wav(tmp_path / "a.wav", comment(audiomoth))) is None

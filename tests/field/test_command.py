@@ -212,7 +212,7 @@ def test_bad_files_are_named_and_skipped_and_the_status_tells(recordings, capsys
     assert len(table()) == 3
     out = capsys.readouterr().out
     assert "2 files, 0.03 hours, 3 events, 4 failures" in out
-    assert "half.wav is cut off: " in out
+    assert "half.wav is truncated: " in out
     assert all(f"{name}.wav: cannot read" in out for name in ("text", "empty", "cut"))
 
 

@@ -133,6 +133,15 @@ def test_without_a_clock_hours_are_counted_from_the_start():
     assert np.isnan(counts[1, 2:]).all()
 
 
+def test_without_a_clock_days_are_counted_for_years():
+    day = {"duration": 24 * 3600.0, "time": "", "clock": ""}
+    recordings = {f"{i}": {**day, "file_start": i * 24 * 3600.0} for i in range(800)}
+    counts, days = events_by_hour([SimpleNamespace(file="799", start=7205.0)], recordings)
+    assert days == [f"day {i + 1}" for i in range(800)]  # in order, and no month or year begins anew
+    assert counts.shape == (800, 24)
+    assert counts[799, 2] == counts.sum() == 1
+
+
 # Pages
 
 

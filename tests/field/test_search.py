@@ -17,6 +17,8 @@ from pcenlib.field.events import Event, contrast
 from pcenlib.field.search import Search, detect_events
 from pcenlib.field.tables import FORMATS
 from pcenlib.simulation import callers, noises
+from tests.damage import FORMATS as FORMATS_BY_NAME
+from tests.damage import recording
 from tests.nights import errors, whale, write_night, write_whales
 
 WHALES = Search(setting=RIGHT_WHALE, threshold=3.0)
@@ -242,3 +244,28 @@ def test_memory_does_not_grow_with_the_recording(tmp_path):
 
     peak(1)
     assert peak(60) < peak(10) + 2**20
+
+
+# Damaged recordings
+
+
+@pytest.mark.parametrize("share", [0.5, 0.97])
+@pytest.mark.parametrize("name", FORMATS_BY_NAME)
+def test_a_recording_that_was_cut_off_is_refused(name, share, tmp_path, capfd):
+    path = recording(tmp_path / f"night.{name}", name)
+    assert detect_events(path, WHALES) == []
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    # Of CAF, libsndfile itself refuses what misses more than its last page.
+    with pytest.raises(OSError, match=r"night\..* truncated" if name != "caf" else r"night\.caf"):
+        detect_events(path, WHALES)
+    capfd.readouterr()  # what the MP3 decoder says
+
+
+@pytest.mark.parametrize("name", ["ogg", "opus", "mp3"])
+def test_of_joined_recordings_none_is_passed_over_without_a_word(name, tmp_path, capfd):
+    contents = [recording(tmp_path / "x", name, seconds=20 + i, seed=i).read_bytes() for i in range(3)]
+    (tmp_path / f"all.{name}").write_bytes(b"".join(contents))
+    with pytest.raises(OSError, match=r"all\..* is several (OGG|MP3) files joined, of which only the first"):
+        detect_events(tmp_path / f"all.{name}", WHALES)
+    capfd.readouterr()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import soundfile
 from numpy.testing import assert_allclose
 
 import pcenlib
@@ -19,7 +20,9 @@ from pcenlib.field import search as one_recording
 from pcenlib.field.calibration import calibrate_threshold
 from pcenlib.field.search import Search
 from pcenlib.field.survey import find_recordings, split_jobs, survey
+from tests.damage import without_length
 from tests.nights import write_whales
+from tests.sounds import white, write
 
 WHALES = Search(setting=RIGHT_WHALE, threshold=3.0)
 
@@ -261,3 +264,20 @@ def test_bad_options_are_refused(options, message, whales):
     if "jobs" not in options and "threshold" not in options and "min_duration" not in options:
         with pytest.raises(ValueError, match=f"^{message}"):
             calibrate_threshold([whales], RIGHT_WHALE, false_alarms_per_hour=100, **options)
+
+
+@pytest.mark.parametrize("name", ["flac", "mp3"])
+def test_a_length_that_is_not_stated_is_counted_for_the_files_that_follow(name, tmp_path, capfd):
+    write_whales(tmp_path / "a.wav", times=[10], seconds=30, sr=8000)
+    x, sr = soundfile.read(tmp_path / "a.wav")
+    (tmp_path / "a.wav").unlink()
+    # Loud at the end, so an MP3's first frame is short.
+    x[20 * sr :] += 0.3 * white(10 * sr)
+    options = {"bitrate_mode": "VARIABLE"} if name == "mp3" else {}
+    without_length(write(tmp_path / f"a.{name}", x, sr, format=name.upper(), **options))
+    write_whales(tmp_path / "b.wav", times=[10])
+    found = survey([tmp_path], WHALES, jobs=1, progress=False, levels=True)
+    assert found.hours * 3600 == pytest.approx(90, abs=0.3)
+    assert [event.file_start for event in found.events][-1] == pytest.approx(30, abs=0.3)
+    assert not found.failures
+    capfd.readouterr()

@@ -1,5 +1,7 @@
 """Pictures of events: marked where they are, counted when they were."""
 
+import io
+import time
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -38,7 +40,23 @@ def test_a_timeline_shows_counts_and_what_was_not_recorded():
     ax = timeline(counts, ["2020-06-01", "2020-06-02"], title="Night")
     assert_array_equal(np.ma.getdata(ax.collections[0].get_array())[~np.isnan(counts)], counts[~np.isnan(counts)])
     assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "7"]
-    assert len(ax.patches) == np.isnan(counts).sum()
+    assert ax.patch.get_hatch()  # seen where the mesh has no color
+    assert_array_equal(np.ma.getmaskarray(ax.collections[0].get_array()), np.isnan(counts))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["2020-06-01", "2020-06-02"]
     assert ax.get_ylim() == (2, 0)  # the first day above
     assert timeline(np.zeros((1, 24)), ["day 1"], ax=plt.figure().add_subplot()).texts[:] == []
+
+
+def test_years_take_no_more_room_than_a_month_and_hardly_more_time():
+    begin = time.process_time()
+    rng = np.random.default_rng(0)
+    for n_days in (25, 365, 2100):
+        counts = np.where(rng.random((n_days, 24)) < 0.5, np.nan, rng.poisson(1.0, (n_days, 24)))
+        ax = timeline(counts, [f"day {i}" for i in range(n_days)])
+        ax.figure.savefig(io.BytesIO(), dpi=100)
+        assert ax.figure.get_figheight() < 10
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        assert len(labels) <= 25
+        assert labels[0] == "day 0"
+        assert len(ax.texts) == ((counts > 0).sum() if n_days == 25 else 0)
+    assert time.process_time() - begin < 8  # it took minutes
