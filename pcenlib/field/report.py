@@ -31,7 +31,7 @@ from pcenlib.show import plots
 from pcenlib.show.events import event_panels, timeline
 from pcenlib.show.players import RATES, player
 
-__all__ = ["events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures", "write_pages"]
+__all__ = ["elapsed", "events_by_hour", "figure_of_event", "report", "strongest_events", "write_figures", "write_pages"]
 
 
 # In time scales T of the setting: what a picture shows before and after an event, and what the background needs before.
@@ -41,6 +41,9 @@ WARMUP_PERIODS = 10
 # Events on a page, and seconds of sound before and after each.
 STRONGEST = 10
 SOUND_AROUND = 0.5
+
+# Of time without a clock, in seconds.
+UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 # The first day of a sequence without dates: long before the first recorder.
 NO_DATE = datetime(1000, 1, 1)
@@ -256,20 +259,26 @@ def _levels_figure(found: Survey, search: Search) -> str:
     )
 
     def draw() -> Any:
-        ax = plots.curves(
-            np.array(times, dtype="datetime64[ms]"), {"": levels}, xlabel="", ylabel="noise level (dB)", marker="."
-        )
+        when, xlabel = np.array(times, dtype="datetime64[ms]"), ""
+        if not _has_clocks(found.recordings):
+            when, xlabel = elapsed(when)
+        ax = plots.curves(when, {"": levels}, xlabel=xlabel, ylabel="noise level (dB)", marker=".")
         ax.set_ylim(min(known) - 3, max(known) + 3)  # so a steady noise looks steady
-        if _has_clocks(found.recordings):
+        if not xlabel:
             # Hours, and the date where a day begins.
             locator = ax.xaxis.get_major_locator()
             ax.xaxis.set_major_formatter(mpl.dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-        else:
-            ax.set_xlabel("time from the start of the first recording")
-            ax.xaxis.set_major_formatter(mpl.dates.DateFormatter("%H:%M"))  # type: ignore[no-untyped-call]
         return ax
 
     return _figure("How loud", _png(draw), alt, caption)
+
+
+def elapsed(times: npt.NDArray[np.datetime64]) -> tuple[npt.NDArray[np.float64], str]:
+    """Times since the first, in the largest unit of which they span two, and what the axis is called."""
+    seconds = (times - times.min()) / np.timedelta64(1, "s")
+    fitting = (name for name, unit in UNITS.items() if seconds.max() >= 2 * unit)
+    name = next(fitting, "seconds")
+    return seconds / UNITS[name], f"{name} since the start of the first recording"
 
 
 def _strongest(events: Sequence[Event], search: Search) -> list[str]:

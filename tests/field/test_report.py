@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from pcenlib import RIGHT_WHALE
-from pcenlib.field.report import events_by_hour, figure_of_event, report, strongest_events, write_figures
+from pcenlib.field.report import elapsed, events_by_hour, figure_of_event, report, strongest_events, write_figures
 from pcenlib.field.search import Search
 from pcenlib.field.survey import Survey, survey
 from tests.nights import whale, write_night, write_whales
@@ -190,3 +190,15 @@ def test_pages_without_events_or_without_recordings(tmp_path):
 
 def test_times_are_dates(found):
     assert [datetime.fromisoformat(one["time"]).day for one in found.recordings.values()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit", "last"),
+    [(0, "seconds", 0), (7, "seconds", 7), (150, "minutes", 2.5), (5400, "minutes", 90), (86400, "hours", 24)]
+    + [(400 * 86400, "days", 400)],
+)
+def test_without_a_clock_the_axis_has_a_unit_that_tells_its_ends_apart(seconds, unit, last):
+    begin = np.datetime64("1000-01-01T00:00:00.000")
+    times, label = elapsed(begin + np.array([0, 500 * seconds, 1000 * seconds]).astype("timedelta64[ms]"))
+    assert times.tolist() == [0, last / 2, last]
+    assert label.startswith(f"{unit} since the start")
