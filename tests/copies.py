@@ -15,6 +15,7 @@ TABLES = {
     "ccb18": ("CCB_2009Feb18to22Apr17.csv", "DistanceKm"),
     "narw": ("train.csv", "label"),
     "nighthawk": ("clips.csv", "file"),
+    "flight_calls": ("annotations.csv", "call_begin"),
 }
 
 
@@ -142,6 +143,21 @@ def night_soundscapes(folder):
     return names
 
 
+def flight_calls(folder):
+    """Five clips of noise: three of one species, of which two are from one recording, and two of another."""
+    species = {"ALFL": ("A1", "A2", "A2"), "OVEN": ("A1", "B7")}
+    lines = []
+    for name, sources in species.items():
+        for number, source in enumerate(sources):
+            file = f"{source}_{name}_{number}.flac"
+            sound(folder / "audio" / file, 2.1, 24000, format="FLAC")
+            band = (1000.0, 8000) if name == "ALFL" else (5000.0, 11999)
+            lines.append((file, name, source, 24000, 2.1, 1.0 + 0.01 * number, 1.06, *band))
+    columns = ["file", "species", "source_recording", "sr", "clip_dur", "call_begin", "call_end", "low_hz", "high_hz"]
+    table(folder / "annotations.csv", columns, lines)
+    return [f"audio/{line[0]}" for line in lines]
+
+
 MAKERS = {
     make.__name__: make
     for make in (
@@ -155,5 +171,6 @@ MAKERS = {
         shipsear_excerpts,
         nighthawk,
         night_soundscapes,
+        flight_calls,
     )
 }

@@ -12,6 +12,7 @@ from pcenlib.datasets.ccb18 import Ccb18
 from pcenlib.datasets.coni_knight import ConiKnight
 from pcenlib.datasets.deepship import DeepShip
 from pcenlib.datasets.esc50 import Esc50
+from pcenlib.datasets.flight_calls import FlightCalls
 from pcenlib.datasets.level_tables import LevelTable, LocalizedSongs, NighthawkLevels
 from pcenlib.datasets.night_soundscapes import NightSoundscapes
 from pcenlib.datasets.nighthawk_calls import NighthawkCalls
@@ -35,6 +36,7 @@ DATASETS: dict[str, type[RealSet]] = {
     "shipsear_excerpts": ShipsEarExcerpts,
     "nighthawk": NighthawkCalls,
     "night_soundscapes": NightSoundscapes,
+    "flight_calls": FlightCalls,
 }
 """The paper's sets, then public stand-ins."""
 

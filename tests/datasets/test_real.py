@@ -269,7 +269,7 @@ def test_something_else_than_a_table(copy, name, content):
         DATASETS[name](home).report  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["birdvox_dcase20k", "ccb18", "esc50", "narw"])
+@pytest.mark.parametrize("name", ["birdvox_dcase20k", "ccb18", "esc50", "flight_calls", "narw"])
 def test_a_bad_line_is_named(copy, name):
     home, files = copy(name)
     path, column = TABLES[name]
