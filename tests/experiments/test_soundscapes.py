@@ -11,9 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pcenlib.core.spectrogram import read_spectrogram, spectrogram
 from pcenlib.datasets import simulated_night
 from pcenlib.datasets.catalogue import find
+from pcenlib.datasets.interface import Sound
 from pcenlib.datasets.simulated_night import SimulatedNight
 from pcenlib.experiments import soundscapes
-from pcenlib.experiments.indices import INDICES, indices
+from pcenlib.experiments.indices import INDICES, indices, indices_by_minute
 from pcenlib.experiments.soundscapes import (
     EXPERIMENTS,
     LONG_NIGHT,
@@ -26,7 +27,7 @@ from pcenlib.experiments.soundscapes import (
     shares_higher,
 )
 from tests.experiments.homes import home_of
-from tests.sounds import write
+from tests.sounds import white, write
 
 DAY = EXPERIMENTS["soundscape-day"]
 CALLS = EXPERIMENTS["flight-call-indices"]
@@ -78,12 +79,11 @@ def test_a_night_is_its_stretches_minute_by_minute(monkeypatch):
     monkeypatch.setattr(simulated_night, "STRETCH", 30)
     monkeypatch.setattr("pcenlib.experiments.indices.MINUTE", 10.0)
     small = replace(SETTING, hop_length=2560, n_bands=3)
-    calls = []
+    calls, sounds = [], [Sound(0.1 * white(round(30.5 * SETTING.sr), seed=k), SETTING.sr, 0.5) for k in (1, 2)]
 
     def heard(_, name):
         calls.append(name)
-        rng = np.random.default_rng(len(calls))
-        return simulated_night.Sound(rng.uniform(-1, 1, round(30.5 * small.sr)), small.sr, 0.5)
+        return sounds[len(calls) - 1]
 
     monkeypatch.setattr(SimulatedNight, "recording", heard)
     table = soundscapes.indices_of_night(SimulatedNight(), small)
@@ -92,7 +92,9 @@ def test_a_night_is_its_stretches_minute_by_minute(monkeypatch):
     values = by_index(table, unit=UNIT)
     assert list(values) == list(INDICES)
     assert values["peak PCEN"].shape == (6, 3)
-    assert np.all(values["mean PCEN"] < 0)
+    last = list(indices_by_minute(sounds[1].source, small, lead=0.5))[-1]
+    for index, expected in zip(INDICES, last, strict=True):
+        assert_allclose(values[index][-1], expected, atol=UNIT / 2)
 
 
 # A day
