@@ -113,6 +113,7 @@ _build/executed/cost-and-scale.ipynb: benchmarks/results.json
 # Chapters that look at recordings run again when the data home is another one, or holds other files.
 REAL := 03-1-data-and-spectrograms 04-1-data-and-spectrograms
 REAL += right-whales-and-real-ships re-propagated-nighthawks esc50 the-papers-own-data
+REAL += false-color
 $(REAL:%=_build/executed/%.ipynb): _build/data-home
 
 # Written anew, when make starts, if it would say something else.

@@ -18,6 +18,7 @@ at most log(1 - s + s x) / (2 s), with equality at x = 1, because it is a concav
 What PCEN gains at an onset, it loses afterwards, while the background forgets. `peak_pcen` keeps the gain.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -167,15 +168,18 @@ def indices_by_minute(
     Returns
     -------
     iterator of ndarray, shape (index, band)
-        One minute is in memory at a time. It is read with `settling_frames` of the sound before it, so PCEN's
-        background has settled when it begins. What is left at the end, less than a minute, is left out.
+        Of the frames that begin within each minute. One minute is in memory at a time. It is read with
+        `settling_frames` of the sound before it, so PCEN's background has settled when it begins. What is left at the
+        end, less than a minute, is left out.
     """
     recording = info(source, sr=sr if is_file(source) else sr or setting.sr)
-    n_frames = setting.n_frames(int(recording.n_samples * Fraction(setting.sr, recording.sr)))
-    in_a_minute, begin = round(MINUTE / setting.hop), round(lead / setting.hop)
-    for first in range(begin, n_frames - in_a_minute + 1, in_a_minute):
+    n_samples = int(recording.n_samples * Fraction(setting.sr, recording.sr))
+    n_minutes = math.floor((n_samples / setting.sr - lead) / MINUTE + 1e-9)
+    begins = [math.ceil((lead + MINUTE * minute) / setting.hop) for minute in range(n_minutes + 1)]
+    for first, last in itertools.pairwise(begins):
         past = min(first, settling_frames(setting.s))
-        E = read_spectrogram(source, setting, sr=sr, channel=channel, first=first - past, last=first + in_a_minute)
+        last = min(last, setting.n_frames(n_samples))  # the last windows of a recording may not fit in it
+        E = read_spectrogram(source, setting, sr=sr, channel=channel, first=first - past, last=last)
         yield indices(E, s=setting.s, past=past)
 
 

@@ -155,11 +155,11 @@ def minutes(monkeypatch):
 
 def test_minutes_are_those_of_the_whole_spectrogram(minutes):
     E = spectrogram(minutes, COARSE)
-    per = round(2 / COARSE.hop)
+    per = math.ceil(2 / COARSE.hop)
     found = list(indices_by_minute(minutes, COARSE))
     assert len(found) == 2
     assert found[0].shape == (len(INDICES), COARSE.n_bands)
-    assert_allclose(found[1], indices(E[:, : 2 * per], s=COARSE.s, past=per), rtol=1e-4)
+    assert_allclose(found[1], indices(E[:, : math.ceil(4 / COARSE.hop)], s=COARSE.s, past=per), rtol=1e-4)
     (late,) = indices_by_minute(minutes, COARSE, lead=2.0)
     assert_allclose(late, found[1], rtol=1e-9)
 
@@ -167,6 +167,12 @@ def test_minutes_are_those_of_the_whole_spectrogram(minutes):
 def test_a_file_gives_the_same_minutes(minutes, tmp_path):
     path = write(tmp_path / "night.wav", minutes, COARSE.sr, subtype="DOUBLE")
     assert_allclose(list(indices_by_minute(path, COARSE)), list(indices_by_minute(minutes, COARSE)))
+
+
+def test_a_recording_of_whole_minutes_has_them_all(minutes):
+    exact = minutes[: 4 * COARSE.sr]
+    assert [len(list(indices_by_minute(exact[: exact.size - cut], COARSE))) for cut in (0, 1)] == [2, 1]
+    assert len(list(indices_by_minute(exact, COARSE, lead=0.5))) == 1
 
 
 def test_less_than_a_minute_has_no_minute():
