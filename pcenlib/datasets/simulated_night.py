@@ -19,7 +19,7 @@ from pcenlib.simulation.scenes import Night, mixed, pascals
 __all__ = ["STRETCH", "Event", "SimulatedNight"]
 
 STRETCH = 5
-"""Minutes of a stretch: rain, insects and the levels of all noises stay the same for so long."""
+"""Minutes of a stretch, in which rain, insects and the levels of all noises stay the same."""
 
 # Seconds at the end of a minute in which no call begins, so each call belongs to one minute.
 MARGIN = 0.5

@@ -44,7 +44,7 @@ __all__ = [
 Array = npt.NDArray[np.floating]
 
 SETTING = replace(NIGHTHAWK, n_bands=24)
-"""What E is for all indices: the paper's windows, hop and s, in 24 bands."""
+"""What E is for all indices. Windows, hop and s are the paper's, and there are 24 bands."""
 
 UNIT = 1e-4
 """What the whole numbers in the table of the simulated night count."""
