@@ -21,6 +21,7 @@ from pcenlib.experiments import (
     played_detection,
     played_sounds,
     right_whales,
+    soundscapes,
     template_birds,
     template_whales,
 )
@@ -45,6 +46,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         played_sounds,
         played_detection,
         neighbors,
+        soundscapes,
     )
     for name, experiment in module.EXPERIMENTS.items()
 }

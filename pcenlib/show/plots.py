@@ -38,8 +38,12 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "as written": {"color": "#222222", "linestyle": "-"},
     "as released": {"color": "#7B5EA7", "linestyle": "--"},
     "nothing subtracted": {"color": "#7A8B00", "linestyle": "-."},
+    "acoustic complexity": {"color": "#117733", "linestyle": "--"},
+    "concentration": {"color": "#332288", "linestyle": "-."},
+    "mean PCEN": {"color": "#AA4499", "linestyle": ":"},
+    "peak PCEN": {"color": "#882255", "linestyle": "-"},
 }
-"""Color and line of each detector, representation and protocol, wherever it appears."""
+"""Color and line of each detector, representation, protocol and index, wherever it appears."""
 
 CYCLE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 
