@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.right_whale import SimulatedRightWhale
-from pcenlib.experiments import stored
+from pcenlib.experiments import stored, stronger
 from pcenlib.experiments.evaluate import evaluate
 from pcenlib.experiments.protocols import (
     NIGHTHAWK_PAPER,
@@ -94,6 +94,7 @@ EXPERIMENTS: Mapping[str, Seeded] = {
         of=({"paper": RIGHT_WHALE_PAPER, "released": RIGHT_WHALE_RELEASED},),
         keys=KEYS,
     ),
+    **stronger.SEEDED,
 }
 """Every experiment with seeds, by the name of its table; sections 3 and 4 first."""
 
