@@ -7,7 +7,6 @@ How long a memory can be, and over how much can be averaged, depends on the hop:
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from pcenlib.core.novelty import averaged_flux, max_pooled_flux, max_pooled_pcen, pcen
@@ -28,15 +27,13 @@ __all__ = ["BIRDS", "SIMULATED_WHALES", "SLOWER_PCEN", "SWEEPS", "WHALES", "Line
 
 SLOWER_PCEN = "slower PCEN"
 
-SWEEPS: Mapping[str, Any] = MappingProxyType(
-    {
-        "starts": (70, 85, 103, 125, 150),
-        "ends": (170, 195, 225, 260),
-        "durations": (0.6, 0.9, 1.2),
-        "curvatures": (1.0, 2.0),
-    }
-)
-"""Rising lines for `detectors.follow_sweeps`, in hertz and seconds."""
+SWEEPS: Mapping[str, Any] = {
+    "starts": (70, 85, 103, 125, 150),
+    "ends": (170, 195, 225, 260),
+    "durations": (0.6, 0.9, 1.2),
+    "curvatures": (1.0, 2.0),
+}
+"""Rising lines of up-calls, in hertz and seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +50,8 @@ class Lineup:
         Seconds of the past in a running median.
     spans : tuple of float
         Seconds over which PCEN is averaged. What is shorter than a hop is one frame.
-    follow : bool
-        Whether PCEN is followed along rising lines, those of up-calls.
+    sweeps : mapping, optional
+        Rising lines along which PCEN is followed: the arguments of `detectors.follow_sweeps`.
     names : tuple of str
         Which of the detectors are asked for; by default, all.
     """
@@ -63,7 +60,7 @@ class Lineup:
     slow: float
     past: float
     spans: tuple[float, ...]
-    follow: bool = False
+    sweeps: Mapping[str, Any] | None = None
     names: tuple[str, ...] = ()
 
     def frames(self, seconds: float) -> int:
@@ -95,8 +92,8 @@ class Lineup:
         for span in self.spans:
             mean = partial(own.moving_mean, n_frames=self.frames(span))
             steps[f"PCEN, mean of {1000 * span:.0f} ms"] = [slowly, own.mean_over_bands, mean]
-        if self.follow:
-            steps["along rising lines"] = [slowly, partial(own.follow_sweeps, setting=setting, **SWEEPS)]
+        if self.sweeps:
+            steps["along rising lines"] = [slowly, partial(own.follow_sweeps, setting=setting, **self.sweeps)]
         return {name: partial(chain, steps=steps[name]) for name in self.names or steps}
 
     @property
@@ -107,7 +104,7 @@ class Lineup:
 
 def _for_whales(protocol: Protocol, names: tuple[str, ...] = ()) -> Lineup:
     slow = RIGHT_WHALE_RELEASED.setting.s
-    return Lineup(protocol=protocol, slow=slow, past=2.0, spans=(0.05, 0.25, 0.5), follow=True, names=names)
+    return Lineup(protocol=protocol, slow=slow, past=2.0, spans=(0.05, 0.25, 0.5), sweeps=SWEEPS, names=names)
 
 
 def _within(protocol: Protocol, low: float, high: float) -> Protocol:

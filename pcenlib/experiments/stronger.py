@@ -147,11 +147,8 @@ def simulated(dataset: DataSet, lineups: Mapping[str, Lineup], farthest: float) 
         wide["duration"] = sums.groupby(["detector", "distance"], observed=True)["duration"].first().round(1)
         n_frames = _frames_of_clip(dataset, protocol)
         negatives = _stretches_of_each(recordings, n_frames)
-        areas = {
-            (detector, distance): float(area_under_curve(clips, negatives[str(detector)]))
-            for (detector, distance), clips in mine.groupby(["detector", "distance"], observed=True)["value"]
-        }
-        wide["area"] = pd.Series(areas).round(4)
+        clips = mine.set_index(["detector", "distance"])["value"].sort_index()
+        wide["area"] = [round(float(area_under_curve(clips.loc[each], negatives[each[0]])), 4) for each in wide.index]
         tables.append(wide.reset_index().assign(bands=bands))
     table = pd.concat(tables, ignore_index=True)
     return table[["bands", *table.columns.drop("bands")]].astype({"detector": str})
@@ -244,9 +241,8 @@ def recorded(challenge: RealSet, *ships: RealSet, jobs: int = 2) -> "pd.DataFram
                 name: float(area_under_curve(of_calls, negatives[str(name)]))
                 for name, of_calls in calls.groupby("detector")["value"]
             }
-            means = table["recall"].isna()
-            for column, of_detector in {**against_noise, "area_ships": against_ships}.items():
-                table.loc[means, column] = table.loc[means, "detector"].map(of_detector)
+            areas = pd.DataFrame({**against_noise, "area_ships": against_ships}).rename_axis("detector").reset_index()
+            table = table.merge(areas.assign(recall=np.nan), on=["detector", "recall"], how="left")
             tables.append(table.assign(ships=each.about.title, bands=bands))
     table = pd.concat(tables, ignore_index=True)
     order = [*next(iter(WHALES.values())).detectors, EITHER_FLUX]
@@ -277,7 +273,11 @@ def _areas(calls: "pd.DataFrame", noise: "pd.DataFrame", block: Mapping[str, int
 
 
 def _with_intervals(
-    calls: "pd.DataFrame", recordings: list[Values], protocol: Protocol, block: Mapping[str, int], strata: Sequence[str]
+    calls: "pd.DataFrame",
+    recordings: Sequence[Values],
+    protocol: Protocol,
+    block: Mapping[str, int],
+    strata: Sequence[str],
 ) -> "pd.DataFrame":
     """Intervals of the MTBFA and ratios of false alarms with theirs, at each recall and as means over recalls."""
     import pandas as pd
