@@ -200,9 +200,9 @@ def over_seeds(table: "pd.DataFrame", *, over: str = MAX_POOLED_PCEN) -> "pd.Dat
     long = by_recall(table)
     long["log"] = np.log(long["false_alarms"] + 0.5)
     logs = long.pivot(index=["bands", "seed", "distance", "recall"], columns="detector", values="log")
-    ratios = np.exp(logs.sub(logs[over], axis=0).groupby(["bands", "seed"], sort=False).mean())
+    ratios = logs.sub(logs[over], axis=0).groupby(["bands", "seed"], sort=False).mean()
     rows = [
-        {"bands": bands, "detector": detector, **mean_interval(values.to_numpy(), log=True)}
+        {"bands": bands, "detector": detector, **mean_interval(np.exp(values.to_numpy()), log=True)}
         for bands, of_bands in ratios.groupby("bands", sort=False)
         for detector, values in of_bands.dropna(axis=1).items()
     ]
