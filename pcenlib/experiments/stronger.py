@@ -38,6 +38,7 @@ __all__ = [
     "at_recalls",
     "by_recall",
     "over_seeds",
+    "ratios",
     "recorded",
     "simulated",
     "stretches",
@@ -200,13 +201,43 @@ def over_seeds(table: "pd.DataFrame", *, over: str = MAX_POOLED_PCEN) -> "pd.Dat
     long = by_recall(table)
     long["log"] = np.log(long["false_alarms"] + 0.5)
     logs = long.pivot(index=["bands", "seed", "distance", "recall"], columns="detector", values="log")
-    ratios = logs.sub(logs[over], axis=0).groupby(["bands", "seed"], sort=False).mean()
+    of_seeds = logs.sub(logs[over], axis=0).groupby(["bands", "seed"], sort=False).mean()
     rows = [
         {"bands": bands, "detector": detector, **mean_interval(np.exp(values.to_numpy()), log=True)}
-        for bands, of_bands in ratios.groupby("bands", sort=False)
+        for bands, of_bands in of_seeds.groupby("bands", sort=False)
         for detector, values in of_bands.dropna(axis=1).items()
     ]
     return in_order(pd.DataFrame(rows))
+
+
+def ratios(
+    whales: "pd.DataFrame", seeds: "Mapping[str, pd.DataFrame]", *, over: str = MAX_POOLED_PCEN
+) -> "pd.DataFrame":
+    """False alarms of each detector over those of another, on all sounds.
+
+    Parameters
+    ----------
+    whales : DataFrame
+        From `recorded`.
+    seeds : mapping of str to DataFrame
+        From `simulated`, of several seeds: names and tables.
+    over : {"max-pooled PCEN", "slower PCEN"}
+        The other detector, in the same bands.
+
+    Returns
+    -------
+    DataFrame
+        Columns `evidence`, a set of ships or a name of `seeds`; `bands`, `detector`, `estimate`, `low` and `high`: the
+        geometric mean over recalls, and for simulated sound over distances and seeds.
+    """
+    import pandas as pd
+
+    column = {MAX_POOLED_PCEN: "over_pcen", SLOWER_PCEN: "over_slower"}[over]
+    real = whales[whales["recall"].isna()].rename(columns={"ships": "evidence", column: "estimate"})
+    real = real.rename(columns={f"{column}_{end}": end for end in ("low", "high")})
+    both = [real, *(over_seeds(table, over=over).assign(evidence=name) for name, table in seeds.items())]
+    columns = ["evidence", "bands", "detector", "estimate", "low", "high"]
+    return pd.concat([each[columns].astype({"detector": str}) for each in both], ignore_index=True)
 
 
 def recorded(challenge: RealSet, *ships: RealSet, jobs: int = 2) -> "pd.DataFrame":
@@ -304,8 +335,8 @@ def _with_intervals(
     for name, mine in logs.items():
         of_recalls: list[dict[str, Any]] = [{"detector": name, "recall": recall} for recall in (*RECALLS, np.nan)]
         for column, over in (("over_pcen", MAX_POOLED_PCEN), ("over_slower", SLOWER_PCEN)):
-            ratios = mine - logs[over]
-            for row, drawn in zip(of_recalls, (*ratios, ratios.mean(axis=0)), strict=True):
+            drawn_ratios = mine - logs[over]
+            for row, drawn in zip(of_recalls, (*drawn_ratios, drawn_ratios.mean(axis=0)), strict=True):
                 row |= interval(column, np.exp(drawn))
         if name in of_calls:
             for row, boot in zip(of_recalls, boots, strict=False):
