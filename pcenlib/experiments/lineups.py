@@ -115,7 +115,7 @@ WHALES: Mapping[str, Lineup] = {
     "all": _for_whales(RIGHT_WHALE_BELOW_900),
     "call": _for_whales(_within(RIGHT_WHALE_PAPER, 50, 300)),
 }
-"""Detectors for recorded whales: section 4 as written in all bands below 900 Hz, and from 50 to 300 Hz alone."""
+"""Detectors for recorded whales, in all bands below 900 Hz, and from 50 to 300 Hz alone."""
 
 _NIGHT = replace(NIGHTHAWK_PAPER, minimum_subtracted=False)
 
@@ -129,10 +129,10 @@ BIRDS: Mapping[str, Lineup] = {
     )
     for bands, protocol, names in (("all", _NIGHT, DETECTORS), ("call", _within(_NIGHT, 2300, 6000), ()))
 }
-"""Detectors for simulated birds: the paper's three as written but for the minimum, and all in the bands of the call."""
+"""Detectors for simulated birds, the paper's three as written but for the minimum, and all in the bands of the call."""
 
 SIMULATED_WHALES: Mapping[str, Lineup] = {
     "all": _for_whales(RIGHT_WHALE_PAPER, DETECTORS),
     "call": _for_whales(_within(RIGHT_WHALE_PAPER, 50, 300)),
 }
-"""Detectors for simulated whales: the paper's three as written, and all in the bands of the call."""
+"""Detectors for simulated whales, the paper's three as written, and all in the bands of the call."""
