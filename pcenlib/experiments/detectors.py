@@ -3,6 +3,11 @@
 A detector is a function that takes a magnitude spectrogram E (band, frame) and returns a value for each frame, such as
 `novelty.max_pooled_flux`. `chain` makes one of several steps.
 
+Most detectors are made of two parts, and `chain` joins them. A *contrast* says how far each band rises above a floor:
+above one earlier frame (`lagged_contrast`, `superflux_contrast`), above its running median (`over_median`), or above
+what all bands do at that time (`minus_band_median`). A *pooling* makes one value of each frame: `largest`, `mean_rise`
+or `mean_over_bands`. A floor knows the past alone, so every detector can run while the sound comes in.
+
 Max-pooled PCEN remembers neither the shape of a call nor what the sea scatters after it. `follow_sweeps` and
 `suppress_late_reverberation` do.
 """
@@ -16,7 +21,21 @@ import numpy.typing as npt
 from pcenlib.core.checks import check_count, check_magnitudes, check_range
 from pcenlib.core.setting import Setting
 
-__all__ = ["Detector", "chain", "follow_sweeps", "suppress_late_reverberation"]
+__all__ = [
+    "Detector",
+    "band_energy",
+    "chain",
+    "follow_sweeps",
+    "lagged_contrast",
+    "largest",
+    "mean_over_bands",
+    "mean_rise",
+    "minus_band_median",
+    "moving_mean",
+    "over_median",
+    "superflux_contrast",
+    "suppress_late_reverberation",
+]
 
 
 FloatArray = npt.NDArray[np.floating]
@@ -50,6 +69,168 @@ def chain(E: FloatArray, *, steps: Iterable[Callable[[FloatArray], FloatArray]])
     for step in steps:
         E = step(E)
     return E
+
+
+def lagged_contrast(E: npt.ArrayLike, *, lag: int) -> FloatArray:
+    r"""Rise of each band since some frames ago: flux that compares frames whose windows need not overlap.
+
+    .. math:: \log E[t, f] - \log E[t - \mathrm{lag}, f]
+
+    Parameters
+    ----------
+    E : array_like, shape (..., band, frame)
+        Magnitude spectrogram.
+    lag : int
+        Number of frames; 1 is `novelty.log_contrast`. What was before the first frame was like it.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+        In natural logarithm.
+    """
+    check_count("lag", lag)
+    return _rise(E, lambda logs: logs, lag)
+
+
+def superflux_contrast(E: npt.ArrayLike, *, lag: int, reach: int = 1) -> FloatArray:
+    r"""Rise of each band above the largest of its neighbors some frames ago: SuperFlux, after Böck and Widmer (2013).
+
+    .. math:: \log E[t, f] - \max_{|k| \le \mathrm{reach}} \log E[t - \mathrm{lag}, f + k]
+
+    A tone that moves to the next band is no rise. Theirs is the sum over bands of what is positive of it, which is
+    `mean_rise` times the number of bands.
+
+    Parameters
+    ----------
+    E : array_like, shape (..., band, frame)
+        Magnitude spectrogram.
+    lag : int
+        As for `lagged_contrast`.
+    reach : int
+        Number of neighbors on either side; theirs is 1.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+        In natural logarithm. Before it, they add 1 to magnitudes that depend on the gain of the recording; we do not.
+    """
+    from scipy.ndimage import maximum_filter1d  # here, because it takes long to import
+
+    check_count("lag", lag)
+    check_count("reach", reach)
+    return _rise(E, lambda logs: maximum_filter1d(logs, 2 * reach + 1, axis=-2, mode="nearest"), lag)
+
+
+def _rise(E: npt.ArrayLike, earlier: Callable[[FloatArray], FloatArray], lag: int) -> FloatArray:
+    """Logarithms, less what a function makes of those that many frames ago."""
+    logs = _logarithms(E)
+    floor = earlier(logs)
+    first = np.repeat(floor[..., :1], min(lag, logs.shape[-1]), axis=-1)
+    return logs - np.concatenate([first, floor[..., :-lag]], axis=-1)
+
+
+def _logarithms(E: npt.ArrayLike) -> FloatArray:
+    """Natural logarithms of magnitudes above zero, as all spectrograms of recordings are."""
+    E = check_magnitudes(E)
+    if not (E > 0).all():
+        raise ValueError("E must be positive: its logarithm is taken")
+    return np.log(E)
+
+
+def over_median(E: npt.ArrayLike, *, n_frames: int) -> FloatArray:
+    r"""Rise of each band above its running median: a floor that what is short does not lift.
+
+    .. math:: \log E[t, f] - \log \operatorname{median}\bigl(E[t - n, f], \ldots, E[t - 1, f]\bigr)
+
+    With `band_energy` before it, this is the first stage of the band-limited energy detector of Raven (Charif et al.
+    2010), with the median for its percentile of the noise.
+
+    Parameters
+    ----------
+    E : array_like, shape (..., band, frame)
+        Magnitude spectrogram.
+    n_frames : int
+        Number n of frames of the past; of an even number, the upper of the two middle ones is taken. What was before
+        the first frame was like it.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+        In natural logarithm; 0 at frame 0.
+    """
+    from scipy.ndimage import median_filter  # here, because it takes long to import
+
+    check_count("n_frames", n_frames)
+    logs = _logarithms(E)
+    floor = np.empty_like(logs)
+    # The filter is centered: its value half a window on is of the frames before this one. It is far faster on one row
+    # at a time than on all.
+    past = np.concatenate([np.repeat(logs[..., :1], n_frames, axis=-1), logs], axis=-1)
+    now = slice(n_frames // 2, n_frames // 2 + logs.shape[-1])
+    for band in np.ndindex(logs.shape[:-1]):
+        floor[band] = median_filter(past[band], n_frames, mode="nearest")[now]
+    return logs - floor
+
+
+def minus_band_median(contrast: npt.ArrayLike) -> FloatArray:
+    r"""What each band has beyond the middle one of all bands at that time.
+
+    A bang rises in all bands at once, and leaves little. It is a rank detector of radar, an order-statistic CFAR
+    (Rohling 1983), along frequency: the noise next door says what to expect.
+
+    Parameters
+    ----------
+    contrast : array_like, shape (..., band, frame)
+        Any contrast, such as those of this module or PCEN.
+
+    Returns
+    -------
+    ndarray, shape (..., band, frame)
+    """
+    contrast = np.asarray(contrast)
+    return contrast - np.median(contrast, axis=-2, keepdims=True)
+
+
+def band_energy(E: npt.ArrayLike) -> FloatArray:
+    """One band from all: the root of their mean square, shape (..., 1, frame)."""
+    return np.sqrt(np.mean(check_magnitudes(E) ** 2, axis=-2, keepdims=True))
+
+
+def moving_mean(values: npt.ArrayLike, *, n_frames: int) -> FloatArray:
+    """Mean of the last frames, the current one among them.
+
+    Parameters
+    ----------
+    values : array_like, shape (..., frame)
+        What to average.
+    n_frames : int
+        Number of frames. What was before the first was like it.
+
+    Returns
+    -------
+    ndarray, shape (..., frame)
+    """
+    from scipy.ndimage import uniform_filter1d  # here, because it takes long to import
+
+    check_count("n_frames", n_frames)
+    return np.asarray(
+        uniform_filter1d(np.asarray(values), n_frames, axis=-1, mode="nearest", origin=(n_frames - 1) // 2)
+    )
+
+
+def largest(contrast: npt.ArrayLike) -> FloatArray:
+    """The largest of all bands, shape (..., frame)."""
+    return np.asarray(contrast).max(axis=-2)
+
+
+def mean_rise(contrast: npt.ArrayLike) -> FloatArray:
+    """Mean over bands of what is positive, as in averaged flux, shape (..., frame)."""
+    return np.maximum(contrast, 0).mean(axis=-2)
+
+
+def mean_over_bands(contrast: npt.ArrayLike) -> FloatArray:
+    """Mean over bands, shape (..., frame)."""
+    return np.asarray(contrast).mean(axis=-2)
 
 
 def follow_sweeps(

@@ -22,6 +22,7 @@ from pcenlib.experiments import (
     played_sounds,
     right_whales,
     soundscapes,
+    stronger,
     template_birds,
     template_whales,
 )
@@ -47,6 +48,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         played_detection,
         neighbors,
         soundscapes,
+        stronger,
     )
     for name, experiment in module.EXPERIMENTS.items()
 }

@@ -26,7 +26,16 @@ from pcenlib.experiments.stored import Experiment, describe
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise", "Settled", "neighbors"]
+__all__ = [
+    "BEFORE",
+    "BLOCK",
+    "EXPERIMENTS",
+    "PROTOCOLS",
+    "CallsAndNoise",
+    "Settled",
+    "neighbor_blocks",
+    "recording_of",
+]
 
 
 Array = npt.NDArray[np.float64]
@@ -129,7 +138,7 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
     import pandas as pd
 
     values = _maxima(CallsAndNoise(challenge), jobs)
-    blocks_of = neighbors(clip.name for clip in challenge.clips) | neighbors(challenge.recordings)
+    block = neighbor_blocks(clip.name for clip in challenge.clips) | neighbor_blocks(challenge.recordings)
     upper = _upper_quarter(challenge)
     in_ships = {each: recording_functions(Settled(each), PROTOCOLS, jobs=jobs) for each in ships}
     rows = []
@@ -139,15 +148,13 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
         of_protocol = DETECTORS if protocol.setting.s == RIGHT_WHALE.s else (MAX_POOLED_PCEN,)  # flux knows no s
         wide = table.pivot(index=["clip", "group", "distance"], columns="detector", values="value").reset_index()
         calls, noise = wide[wide["group"] == "call"], wide[wide["group"] == "noise"]
-        noise_draws = cluster_draws(
-            [blocks_of[name] for name in noise["clip"]], np.random.default_rng(SEED), N_RESAMPLES
-        )
+        noise_draws = cluster_draws([block[name] for name in noise["clip"]], np.random.default_rng(SEED), N_RESAMPLES)
         chosen = {ALL: calls}
         if before == "reflection":
             chosen[QUARTER] = calls[calls["clip"].isin(upper)]
             chosen |= {str(center): of_bin for center, of_bin in calls.groupby("distance")}
         for snr, mine in chosen.items():
-            clusters = [blocks_of[name] for name in mine["clip"]]
+            clusters = [block[name] for name in mine["clip"]]
             call_draws = cluster_draws(clusters, np.random.default_rng(SEED), N_AREAS)
             areas = {
                 detector: [
@@ -161,7 +168,7 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
                     {detector: mine[detector].to_numpy() for detector in DETECTORS},
                     {detector: [of_ship[label][detector] for of_ship in functions.values()] for detector in DETECTORS},
                     call_clusters=clusters,
-                    strata=[_recording_of(each, name) for name in functions],
+                    strata=[recording_of(each, name) for name in functions],
                     count=protocol.count,
                     hop=protocol.setting.hop,
                     rng=np.random.default_rng(SEED),
@@ -201,12 +208,12 @@ def _columns(name: str, ends: Mapping[str, float]) -> dict[str, float]:
     return {name: ends["estimate"], f"{name}_low": ends["low"], f"{name}_high": ends["high"]}
 
 
-def _recording_of(ships: RealSet, name: str) -> str:
+def recording_of(ships: RealSet, name: str) -> str:
     """Recording that a piece of `ShipsEarExcerpts` comes from; the recordings of any other set are all alike."""
     return ShipsEarExcerpts.source(name) if isinstance(ships, ShipsEarExcerpts) else ""
 
 
-def neighbors(names: Iterable[str]) -> dict[str, int]:
+def neighbor_blocks(names: Iterable[str]) -> dict[str, int]:
     """Block of each clip: `BLOCK` neighbors by the numbers in their names, in that order."""
 
     def number(name: str) -> tuple[int, str]:

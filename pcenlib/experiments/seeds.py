@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pcenlib.datasets.interface import DataSet
 from pcenlib.datasets.nighthawk import SimulatedNighthawk
 from pcenlib.datasets.right_whale import SimulatedRightWhale
-from pcenlib.experiments import soundscapes, stored
+from pcenlib.experiments import soundscapes, stored, stronger
 from pcenlib.experiments.evaluate import evaluate
 from pcenlib.experiments.protocols import (
     NIGHTHAWK_PAPER,
@@ -95,6 +95,7 @@ EXPERIMENTS: Mapping[str, Seeded] = {
         keys=KEYS,
     ),
     **soundscapes.SEEDED,
+    **stronger.SEEDED,
 }
 """Every experiment with seeds, by the name of its table; sections 3 and 4 first."""
 

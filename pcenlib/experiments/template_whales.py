@@ -18,7 +18,7 @@ from pcenlib.datasets.right_whale_challenge import SNR_BINS, received_snr
 from pcenlib.experiments.detectors import follow_sweeps
 from pcenlib.experiments.intervals import alarms_in_each, cluster_draws, totals
 from pcenlib.experiments.protocols import RIGHT_WHALE_PAPER, RIGHT_WHALE_RELEASED
-from pcenlib.experiments.right_whales import BLOCK, CallsAndNoise, Settled, neighbors
+from pcenlib.experiments.right_whales import BLOCK, CallsAndNoise, Settled, neighbor_blocks
 from pcenlib.experiments.stored import Experiment, describe
 from pcenlib.experiments.template_areas import block_weights, mean_area, mean_recall
 from pcenlib.experiments.templates import (
@@ -81,7 +81,7 @@ class _Clips:
 def _clips(challenge: RealSet) -> _Clips:
     dataset = CallsAndNoise(challenge)
     by_name = {clip.name: clip for clip in dataset.clips}
-    blocks = neighbors(by_name)
+    blocks = neighbor_blocks(by_name)
     spectrograms, ratios = [], []
     for name in blocks:
         sound = Reflected(dataset).clip(by_name[name])

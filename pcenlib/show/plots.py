@@ -42,6 +42,19 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "concentration": {"color": "#332288", "linestyle": "-."},
     "mean PCEN": {"color": "#AA4499", "linestyle": ":"},
     "peak PCEN": {"color": "#882255", "linestyle": "-"},
+    "flux, lag of 1 window": {"color": "#003F63", "linestyle": (0, (1, 1))},
+    "flux, lag of 4 windows": {"color": "#7BA7D9", "linestyle": (0, (4, 1))},
+    "SuperFlux": {"color": "#B8860B", "linestyle": ":"},
+    "SuperFlux, maximum": {"color": "#2A9DA8", "linestyle": "--"},
+    "over median": {"color": "#1B7837", "linestyle": "-"},
+    "energy over median": {"color": "#9BAF1F", "linestyle": (0, (4, 1))},
+    "over median, minus bands": {"color": "#00441B", "linestyle": "--"},
+    "PCEN, minus bands": {"color": "#8B1A1A", "linestyle": "-."},
+    "PCEN, mean of 20 ms": {"color": "#F4A582", "linestyle": "-"},
+    "PCEN, mean of 50 ms": {"color": "#E78AC3", "linestyle": "-"},
+    "PCEN, mean of 100 ms": {"color": "#B07AA1", "linestyle": "-"},
+    "PCEN, mean of 250 ms": {"color": "#9C83C9", "linestyle": "--"},
+    "PCEN, mean of 500 ms": {"color": "#5B4A8A", "linestyle": ":"},
 }
 """Color and line of each detector, representation, protocol and index, wherever it appears."""
 

@@ -10,8 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pcenlib import RIGHT_WHALE, max_pooled_pcen, pcen, spectrogram
-from pcenlib.experiments.detectors import chain, follow_sweeps, suppress_late_reverberation
+from pcenlib import RIGHT_WHALE, averaged_flux, max_pooled_flux, max_pooled_pcen, pcen, spectrogram
+from pcenlib.core.novelty import log_contrast
+from pcenlib.experiments.detectors import (
+    band_energy,
+    chain,
+    follow_sweeps,
+    lagged_contrast,
+    largest,
+    mean_over_bands,
+    mean_rise,
+    minus_band_median,
+    moving_mean,
+    over_median,
+    superflux_contrast,
+    suppress_late_reverberation,
+)
 from pcenlib.simulation.callers import UpCall, up_call
 from pcenlib.simulation.noises import noise
 from tests.strategies import magnitudes
@@ -31,6 +45,99 @@ def test_a_chain_is_one_step_after_the_other():
     sent = pickle.loads(pickle.dumps(functools.partial(chain, steps=steps)))  # noqa: S301  # as another process gets it
     assert_array_equal(sent(E), chain(E, steps=steps))
     assert_array_equal(chain(E, steps=[]), E)
+
+
+# Contrasts and poolings
+
+POSITIVE = np.random.default_rng(1).uniform(0.5, 2, (5, 40))
+e = np.e
+
+
+def test_a_lag_looks_that_many_frames_back():
+    assert_allclose(lagged_contrast([[1, 1, e, e, e, 1]], lag=2), [[0, 0, 1, 1, 0, -1]], atol=1e-12)
+    assert_allclose(lagged_contrast(POSITIVE, lag=1), log_contrast(POSITIVE))
+    assert_allclose(lagged_contrast(POSITIVE[:, :3], lag=5), np.log(POSITIVE[:, :3] / POSITIVE[:, :1]))
+
+
+def test_poolings_of_flux_are_the_papers():
+    contrast = lagged_contrast(POSITIVE, lag=1)
+    assert_allclose(mean_rise(contrast), averaged_flux(POSITIVE))
+    assert_allclose(largest(contrast), max_pooled_flux(POSITIVE))
+    assert_allclose(mean_over_bands([[1, -3], [3, 1]]), [2, -1])
+
+
+def test_superflux_does_not_hear_a_tone_move_to_the_next_band():
+    E = np.ones((5, 6))
+    E[1, :3] = E[2, 3:] = e**2
+    assert largest(log_contrast(E)).max() == pytest.approx(2)
+    assert largest(superflux_contrast(E, lag=1)).max() == pytest.approx(0)
+    E[4, 5] = e  # a tone that sets in two bands away
+    assert_allclose(mean_rise(superflux_contrast(E, lag=2)), [0, 0, 0, 0, 0, 1 / 5], atol=1e-12)
+
+
+@pytest.mark.parametrize(("lag", "reach"), [(1, 1), (3, 2)])
+def test_superflux_is_librosas(lag, reach):
+    librosa = pytest.importorskip("librosa")
+    theirs = librosa.onset.onset_strength(
+        S=np.log(POSITIVE), lag=lag, max_size=2 * reach + 1, center=False, detrend=False
+    )
+    ours = mean_rise(superflux_contrast(POSITIVE, lag=lag, reach=reach))
+    assert_allclose(ours[lag:], theirs[lag:], rtol=1e-5)
+
+
+def test_a_running_median_by_hand():
+    E = np.array([[1, 1, 8, 1, 1, 8, 8, 8, 8]])
+    floors = [1, 1, 1, 1, 1, 1, 1, 8, 8]  # of the three frames before each; the first has lasted for ever
+    assert_allclose(over_median(E, n_frames=3), np.log(E / floors))
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 5, 8, 60])
+def test_a_running_median_is_that_of_the_past(n_frames):
+    past = np.concatenate([np.repeat(POSITIVE[:, :1], n_frames, axis=1), POSITIVE], axis=1)
+    floors = [np.sort(past[:, t : t + n_frames], axis=1)[:, n_frames // 2] for t in range(POSITIVE.shape[1])]
+    assert_allclose(over_median(POSITIVE, n_frames=n_frames), np.log(POSITIVE / np.transpose(floors)))
+
+
+def test_one_band_has_the_mean_power_of_all():
+    assert_allclose(band_energy([[3.0, 1.0], [4.0, 1.0]]), [[12.5**0.5, 1.0]])
+
+
+def test_without_its_median_over_bands_a_bang_leaves_nothing_and_a_tone_all():
+    contrast = np.zeros((5, 3))
+    contrast[:, 1], contrast[3, 2] = 2.0, 2.0
+    assert_array_equal(largest(minus_band_median(contrast)), [0, 0, 2])
+
+
+def test_a_moving_mean_is_of_the_last_frames():
+    assert_allclose(moving_mean([0, 0, 6, 0, 0, 0], n_frames=3), [0, 0, 2, 2, 2, 0], atol=1e-12)
+    assert_allclose(moving_mean([4, 0, 2, 2], n_frames=2), [4, 2, 1, 2])
+
+
+def test_with_s_of_one_pcen_is_flux():
+    assert_allclose(max_pooled_pcen(POSITIVE, s=1), np.log1p(np.exp(max_pooled_flux(POSITIVE))))
+
+
+CONTRASTS = [
+    functools.partial(lagged_contrast, lag=3),
+    functools.partial(superflux_contrast, lag=2),
+    functools.partial(over_median, n_frames=4),
+    functools.partial(moving_mean, n_frames=4),
+]
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS, ids=lambda each: each.func.__name__)
+def test_a_floor_does_not_know_the_future(contrast):
+    changed = POSITIVE.copy()
+    changed[:, 25:] *= 7
+    assert_array_equal(contrast(changed)[:, :25], contrast(POSITIVE)[:, :25])
+    assert not np.allclose(contrast(changed)[:, 25:], contrast(POSITIVE)[:, 25:])
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS[:3], ids=lambda each: each.func.__name__)
+def test_a_gain_changes_no_contrast_and_silence_is_refused(contrast):
+    assert_allclose(contrast(100 * POSITIVE), contrast(POSITIVE), atol=1e-12)
+    with pytest.raises(ValueError, match="E must be positive"):
+        contrast(np.zeros((3, 4)))
 
 
 # Rising lines
