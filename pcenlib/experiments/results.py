@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcenlib.datasets.catalogue import about, find
 from pcenlib.datasets.real import RealSet
-from pcenlib.experiments import fits, levels, nighthawks, outdoor_noise, right_whales
+from pcenlib.experiments import fits, levels, networks, nighthawks, outdoor_noise, right_whales
 from pcenlib.experiments.stored import FOLDER, Experiment, Stored, check_same, load, save
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENTS", "Result", "compute", "result", "store"]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     name: experiment
-    for module in (right_whales, outdoor_noise, nighthawks, fits, levels)
+    for module in (right_whales, outdoor_noise, nighthawks, fits, levels, networks)
     for name, experiment in module.EXPERIMENTS.items()
 }
 """Every experiment on real sound, by the name of its table."""

@@ -26,7 +26,7 @@ from pcenlib.experiments.stored import Experiment, describe
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise", "Settled"]
+__all__ = ["BEFORE", "BLOCK", "EXPERIMENTS", "PROTOCOLS", "CallsAndNoise", "Settled", "neighbor_blocks"]
 
 
 Array = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ def right_whales_and_ships(challenge: RealSet, *ships: RealSet, jobs: int = 2) -
     import pandas as pd
 
     values = _maxima(CallsAndNoise(challenge), jobs)
-    blocks_of = _blocks(clip.name for clip in challenge.clips) | _blocks(challenge.recordings)
+    blocks_of = neighbor_blocks(clip.name for clip in challenge.clips) | neighbor_blocks(challenge.recordings)
     upper = _upper_quarter(challenge)
     in_ships = {each: recording_functions(Settled(each), PROTOCOLS, jobs=jobs) for each in ships}
     rows = []
@@ -206,8 +206,8 @@ def _recording_of(ships: RealSet, name: str) -> str:
     return ShipsEarExcerpts.source(name) if isinstance(ships, ShipsEarExcerpts) else ""
 
 
-def _blocks(names: Iterable[str]) -> dict[str, int]:
-    """Block of each clip: neighbors by the number in its name."""
+def neighbor_blocks(names: Iterable[str]) -> dict[str, int]:
+    """Block of each clip, of `BLOCK` neighbors by the number in its name; equal numbers are in the order of names."""
 
     def number(name: str) -> tuple[int, str]:
         found = re.search(r"(\d+)\.", name)

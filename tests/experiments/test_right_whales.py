@@ -77,7 +77,7 @@ def test_ratios_are_of_the_alarms_of_the_same_calls_and_ships(whales):
 
 def test_neighbors_by_number_are_in_one_block():
     names = [f"train/train{number}.aiff" for number in (100, 9, *range(200, 260))]
-    blocks = right_whales._blocks(names)
+    blocks = right_whales.neighbor_blocks(names)
     assert blocks["train/train9.aiff"] == blocks["train/train100.aiff"] == blocks["train/train200.aiff"]
     assert sorted(set(blocks.values())) == [0, 1, 2, 3]
     assert list(blocks.values()).count(0) == right_whales.BLOCK

@@ -1,0 +1,282 @@
+"""PCEN as the input of a convolutional network (section 5): up-calls, alone and in the noise of ships.
+
+One small network is trained on each of `INPUTS`, to tell up-calls of the right whale challenge from its noise clips, in
+the bands of up-calls alone. Clips are cut into blocks of neighbors and blocks dealt into five folds; a network is
+tested on the fold that it was not trained on. Ships are dealt into the same folds: in testing, others are heard than in
+training. Each clip, call or not, is mixed with a stretch of a ship at a ratio of their levels in these bands.
+
+A clip has no past, so it comes after itself reversed, ship and all. Front ends see both, the network the clip alone.
+
+The network, the number of epochs and the step were chosen before any two inputs were compared: on the logarithm alone,
+without ships, within the training clips of the first fold.
+"""
+
+import importlib.util
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pcenlib.core.novelty import pcen
+from pcenlib.core.recordings import waveform
+from pcenlib.core.resampling import N_RESAMPLES, interval
+from pcenlib.core.setting import RIGHT_WHALE
+from pcenlib.core.spectrogram import spectrogram
+from pcenlib.datasets.real import RealSet
+from pcenlib.experiments.intervals import cluster_draws
+from pcenlib.experiments.learning import PCEN_START, Training, scores, train
+from pcenlib.experiments.protocols import RIGHT_WHALE_RELEASED
+from pcenlib.experiments.right_whales import BLOCK, neighbor_blocks
+from pcenlib.experiments.stored import Experiment, describe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ALONE",
+    "EXPERIMENTS",
+    "INPUTS",
+    "IN_SHIPS",
+    "LEARNED",
+    "LOG",
+    "MEAN",
+    "PCEN",
+    "RATIOS",
+    "SETTING",
+    "TRAINING",
+    "areas",
+    "at",
+    "magnitudes",
+    "mixed",
+]
+
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+SETTING = RIGHT_WHALE.within(50, 300)
+"""The paper's, in the bands of up-calls."""
+RATIOS = (10, 5, 0, -5, -10)
+"""Of the level of a clip to that of the ship, in dB."""
+TRAINING = Training()
+"""The network of the chapter."""
+
+LOG, PCEN, LEARNED = "log magnitude", "PCEN", "learned PCEN"
+INPUTS: Mapping[str, Callable[[Array], Array]] = {
+    LOG: np.log,
+    "log over median": lambda E: np.log(E / np.median(E, axis=-1, keepdims=True)),
+    PCEN: lambda E: pcen(E, s=RIGHT_WHALE.s),
+    "slower PCEN": lambda E: pcen(E, s=RIGHT_WHALE_RELEASED.setting.s),
+    LEARNED: lambda E: E,
+}
+"""From magnitudes E to what a network is given. Learned PCEN is a part of its network, which is given E itself."""
+
+ALONE, IN_SHIPS, MEAN = "without ships", "in ships", "mean over ratios"
+SEEDS = tuple(range(2019, 2024))
+N_FOLDS = 5
+COPIES = 5  # mixes of each clip in training, each with another ship and ratio
+SEED = 2019  # of mixes and resamples
+
+
+def magnitudes(x: npt.ArrayLike) -> Array:
+    """E of clips after themselves reversed, in the bands of `SETTING`.
+
+    Parameters
+    ----------
+    x : array_like, shape (clip, sample)
+        Waveforms at 2 kHz.
+
+    Returns
+    -------
+    ndarray, shape (clip, band, frame)
+    """
+    x = np.asarray(x)
+    parts = np.split(x, range(200, len(x), 200))  # so their windows are never all in memory
+    return np.concatenate([spectrogram(np.concatenate([part[:, ::-1], part], axis=-1), SETTING) for part in parts])
+
+
+def mixed(x: npt.ArrayLike, ships: Sequence[Array], ratios: npt.ArrayLike, rng: np.random.Generator) -> Array:
+    """Clips, each with a random stretch of a random ship.
+
+    Parameters
+    ----------
+    x : array_like, shape (clip, sample)
+        Waveforms at 2 kHz.
+    ships : sequence of ndarray, shape (sample,)
+        Recordings of ships, at least as long.
+    ratios : array_like, shape (clip,) or ()
+        Root mean square of the clip over that of the ship, from 50 to 300 Hz, in dB.
+    rng : numpy.random.Generator
+        Source of ships and stretches.
+
+    Returns
+    -------
+    ndarray, shape (clip, sample)
+    """
+    x = np.asarray(x)
+    chosen = [ships[k] for k in rng.integers(len(ships), size=len(x))]
+    begins = [rng.integers(ship.size - x.shape[-1] + 1) for ship in chosen]
+    noise = np.array([ship[begin : begin + x.shape[-1]] for ship, begin in zip(chosen, begins, strict=True)])
+    gain = _level(x) / _level(noise) * 10 ** (-np.asarray(ratios) / 20)
+    return x + gain[:, np.newaxis] * noise
+
+
+def _level(x: Array) -> Array:
+    """Root mean square in the bands of the setting, but for a factor."""
+    frequency = np.fft.rfftfreq(x.shape[-1], 1 / SETTING.sr)
+    inside = (frequency >= SETTING.frequencies[0]) & (frequency <= SETTING.frequencies[-1])
+    return np.sqrt((np.abs(np.fft.rfft(x))[:, inside] ** 2).sum(axis=-1))
+
+
+def networks(
+    challenge: RealSet, ships: RealSet, *, training: Training = TRAINING, seeds: Sequence[int] = SEEDS
+) -> "pd.DataFrame":
+    """How well networks tell up-calls of `RightWhaleChallenge` from noise clips, by what they are given.
+
+    For each `input` of `INPUTS`, what it was `trained` and `tested` on, and each `seed`, the `value` of a `quantity`:
+    the "area" under the curve in a fold, or what a parameter of learned PCEN has become, averaged over folds. With
+    "all" seeds, the mean of areas over seeds, and its quotient by that of the logarithm, "over log", with intervals of
+    95 % (`value_low`, `value_high`) from resampling blocks of `BLOCK` neighboring clips within folds, for all inputs
+    alike.
+    """
+    import pandas as pd
+    from tqdm import tqdm
+
+    if importlib.util.find_spec("jax") is None:
+        raise ModuleNotFoundError("networks are trained with JAX: pip install 'pcenlib[learn]'")
+    names = [*(clip.name for clip in challenge.clips), *challenge.recordings]
+    calls = np.arange(len(names)) < len(challenge.clips)
+    block_of = neighbor_blocks(names)
+    blocks = np.array([block_of[name] for name in names])
+    folds = blocks % N_FOLDS
+    x = np.array([waveform(challenge.folder / name, SETTING.sr) for name in names])
+    fleet = [waveform(ships.folder / name, SETTING.sr) for name in ships.recordings]
+
+    rows: list[dict[str, Any]] = []
+    found: dict[tuple[str, str, str], Array] = defaultdict(lambda: np.empty((len(seeds), len(names))))
+    with tqdm(total=N_FOLDS * len(INPUTS) * 2 * len(seeds), unit="network") as bar:
+        for fold, (trainings, tests) in enumerate(_parts(x, folds, fleet)):
+            for name, front_end in INPUTS.items():
+                tested_on = {tested: front_end(E) for tested, E in tests.items()}
+                for trained, E in trainings.items():
+                    pictures = front_end(E)
+                    for k, seed in enumerate(seeds):
+                        network = train(
+                            pictures,
+                            calls[folds != fold],
+                            training=training,
+                            seed=seed,
+                            n_frames=SETTING.n_frames(x.shape[-1]),
+                            learned=name == LEARNED,
+                        )
+                        for tested, looked_at in tested_on.items():
+                            found[name, trained, tested][k, folds == fold] = scores(network, looked_at)
+                        keys = {"input": name, "trained": trained, "tested": "training", "seed": str(seed)}
+                        rows += [{**keys, "quantity": which, "value": value} for which, value in network.pcen.items()]
+                        bar.update()
+    parameters = pd.DataFrame(rows).groupby([*KEYS], sort=False, as_index=False).mean()  # over folds
+    draws = cluster_draws(blocks.tolist(), np.random.default_rng(SEED), N_RESAMPLES, strata=folds.tolist())
+    counts = np.array([np.bincount(draw, minlength=len(names)) for draw in draws])
+    return pd.concat([_table(found, seeds, calls, folds, counts), parameters], ignore_index=True)
+
+
+def _parts(x: Array, folds: Indices, fleet: Sequence[Array]) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
+    """Magnitudes of each fold: to train with, (copy, clip, band, frame), and to test with, (clip, band, frame)."""
+    alone = magnitudes(x)
+    unit = np.median(alone)  # what magnitudes are relative to, for learned parameters that depend on it
+    for fold in range(N_FOLDS):
+        inside = folds == fold
+        own, others = fleet[fold::N_FOLDS], [ship for k, ship in enumerate(fleet) if k % N_FOLDS != fold]
+        copies = []
+        for copy in range(COPIES):
+            rng = np.random.default_rng([SEED, fold, copy])
+            ratios = rng.uniform(min(RATIOS), max(RATIOS), np.count_nonzero(~inside))
+            copies.append(magnitudes(mixed(x[~inside], others, ratios, rng)) / unit)
+        tests = {ALONE: alone[inside] / unit}
+        for ratio in RATIOS:
+            rng = np.random.default_rng([SEED, fold])  # the same stretches of ships at all ratios
+            tests[at(ratio)] = magnitudes(mixed(x[inside], own, ratio, rng)) / unit
+        yield {ALONE: alone[np.newaxis, ~inside] / unit, IN_SHIPS: np.stack(copies)}, tests
+
+
+def areas(values: Array, calls: Flags, folds: Indices, counts: Indices) -> tuple[Array, Array]:
+    """Area under the curve in a fold, averaged over folds: scores of two folds are never compared.
+
+    Parameters
+    ----------
+    values : ndarray, shape (seed, clip)
+        Scores of each seed.
+    calls : ndarray of bool, shape (clip,)
+        Whether there is a call.
+    folds : ndarray of int, shape (clip,)
+        In which fold each clip is.
+    counts : ndarray of int, shape (draw, clip)
+        How often each clip is in each resample.
+
+    Returns
+    -------
+    (ndarray, shape (seed,), ndarray, shape (draw,))
+        The area of each seed, all clips once; and the mean over seeds in each resample.
+    """
+    of_seeds, of_draws = [], []
+    for fold in np.unique(folds):
+        p, n = (folds == fold) & calls, (folds == fold) & ~calls
+        above = (1 + np.sign(values[:, p, np.newaxis] - values[:, np.newaxis, n])) / 2  # 1/2 for equals
+        of_seeds.append(above.mean(axis=(1, 2)))
+        pairs = counts[:, p].sum(axis=1) * counts[:, n].sum(axis=1)
+        of_draws.append((counts[:, p] @ above.mean(axis=0) * counts[:, n]).sum(axis=1) / pairs)
+    return np.mean(of_seeds, axis=0), np.mean(of_draws, axis=0)
+
+
+def _table(
+    found: Mapping[tuple[str, str, str], Array], seeds: Sequence[int], calls: Flags, folds: Indices, counts: Indices
+) -> "pd.DataFrame":
+    """Areas of each seed; those of all, and their quotients by the logarithm's, with intervals."""
+    import pandas as pd
+
+    both = {keys: areas(values, calls, folds, counts) for keys, values in found.items()}
+    for name, trained in dict.fromkeys(keys[:2] for keys in found):
+        pairs = [both[name, trained, at(ratio)] for ratio in RATIOS]
+        both[name, trained, MEAN] = np.mean([a for a, _ in pairs], axis=0), np.mean([b for _, b in pairs], axis=0)
+    rows = []
+    for (name, trained, tested), (of_seeds, of_draws) in both.items():
+        keys = {"input": name, "trained": trained, "tested": tested}
+        rows += [
+            {**keys, "seed": str(seed), "quantity": "area", "value": value}
+            for seed, value in zip(seeds, of_seeds, strict=True)
+        ]
+        over_log = of_draws / both[LOG, trained, tested][1]
+        for quantity, values in {"area": of_draws, "over log": over_log}.items():
+            rows.append({**keys, "seed": "all", "quantity": quantity, **interval("value", values)})
+    return pd.DataFrame(rows)
+
+
+def at(ratio: float) -> str:
+    """What clips that are mixed at a ratio are called in the table."""
+    return f"{ratio} dB"
+
+
+KEYS = ("input", "trained", "tested", "seed", "quantity")
+
+EXPERIMENTS = {
+    "networks": Experiment(
+        run=networks,
+        sets=("narw", "deepship"),
+        definition=describe(
+            "networks that tell up-calls from noise clips, version 1",
+            SETTING,
+            [*INPUTS],
+            dict(PCEN_START),
+            TRAINING,
+            RATIOS,
+            SEEDS,
+            (BLOCK, N_FOLDS, COPIES, SEED, N_RESAMPLES),
+        ),
+        keys=KEYS,
+        tolerances={"value": 0.03, "value_low": 0.03, "value_high": 0.03},
+    )
+}
+"""The experiment of this module, by the name of its stored table. It needs the extra `learn`."""
