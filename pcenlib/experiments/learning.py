@@ -13,8 +13,9 @@ one product of matrices, which is as easy to differentiate as any other.
 Only this module needs JAX, the extra `learn`. It is imported where it is used.
 """
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,7 @@ class Training:
     """
 
     channels: tuple[int, ...] = (8, 16, 16)
-    strides: tuple[int, ...] = (1, 2, 2)
+    strides: tuple[int, ...] = (2, 2, 1)
     epochs: int = 20
     batch: int = 50
     rate: float = 0.003
@@ -136,20 +137,36 @@ def train(
     import jax.numpy as jnp
 
     rng = np.random.default_rng(seed)
-    pictures, y = np.asarray(pictures, dtype=np.float32), jnp.asarray(np.asarray(labels), dtype=jnp.float32)
-    n_steps = y.size // training.batch
+    pictures, y = np.asarray(pictures, dtype=np.float32), np.asarray(labels, dtype=np.float32)
+    n_used = y.size - y.size % training.batch
+    weights = _first_weights(training, rng, learned)
+    zeros = jax.tree.map(jnp.zeros_like, weights)
+    state = weights, zeros, zeros, 0
+    for k in range(training.epochs):
+        order = rng.permutation(y.size)[:n_used].reshape(-1, training.batch)
+        state = _epoch(training, n_frames)(state, pictures[k % len(pictures)], y, order)
+    weights = jax.tree.map(np.asarray, state[0])
+    x = np.concatenate([_front(weights, copy, n_frames) for copy in pictures])
+    return Network(training, n_frames, weights, _moments(x))
+
+
+@functools.cache  # so it is compiled once, not for each network
+def _epoch(training: Training, n_frames: int) -> Callable[..., Tree]:
+    """A function that takes the steps of one epoch, a batch each."""
+    import jax
+    import jax.numpy as jnp
 
     def loss(weights: Tree, x: Tree, y: Tree) -> Tree:
         x = _front(weights, x, n_frames)
-        score = _score(weights, (x - x.mean((0, 2), keepdims=True)[0]) / _spread(x), training.strides)
+        score = _score(weights, x, _moments(x), training.strides)
         return jnp.mean(jax.nn.softplus(score) - y * score)
 
-    def step(carry: Tree, chosen: Tree, x: Tree) -> Tree:
-        weights, means, squares, count = carry
-        gradient = jax.grad(loss)(weights, x[chosen], y[chosen])
+    def step(state: Tree, x: Tree, y: Tree, n_steps: int) -> Tree:
+        weights, means, squares, count = state
+        gradient = jax.grad(loss)(weights, x, y)
         means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, gradient)
         squares = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, squares, gradient)
-        rate = training.rate * (1 + jnp.cos(math.pi * count / (n_steps * training.epochs))) / 2
+        rate = training.rate * (1 + jnp.cos(math.pi * count / n_steps)) / 2
         count += 1
         change = jax.tree.map(
             lambda m, v: rate * m / (1 - 0.9**count) / (jnp.sqrt(v / (1 - 0.999**count)) + 1e-8), means, squares
@@ -158,19 +175,11 @@ def train(
         return jax.tree.map(jnp.subtract, weights, change), means, squares, count
 
     @jax.jit
-    def epoch(carry: Tree, x: Tree, order: Tree) -> Tree:
-        return jax.lax.scan(lambda carry, chosen: (step(carry, chosen, x), None), carry, order)[0]
+    def epoch(state: Tree, x: Tree, y: Tree, order: Tree) -> Tree:
+        n_steps = training.epochs * len(order)
+        return jax.lax.scan(lambda state, i: (step(state, x[i], y[i], n_steps), None), state, order)[0]
 
-    weights = _first_weights(training, rng, learned)
-    zeros = jax.tree.map(jnp.zeros_like, weights)
-    carry = weights, zeros, zeros, 0
-    for k in range(training.epochs):
-        order = rng.permutation(y.size)[: n_steps * training.batch].reshape(n_steps, training.batch)
-        carry = epoch(carry, pictures[k % len(pictures)], order)
-    weights = carry[0]
-    x = np.concatenate([_front(weights, copy, n_frames) for copy in pictures])
-    moments = x.mean((0, 2), keepdims=True)[0], _spread(x)
-    return Network(training, n_frames, jax.tree.map(np.asarray, weights), moments)
+    return epoch
 
 
 def scores(network: Network, pictures: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -187,16 +196,15 @@ def scores(network: Network, pictures: npt.ArrayLike) -> npt.NDArray[np.float64]
     -------
     ndarray, shape (clip,)
     """
-    mean, spread = network.moments
     x = _front(network.weights, np.asarray(pictures, dtype=np.float32), network.n_frames)
-    return np.asarray(_score(network.weights, (x - mean) / spread, network.training.strides), dtype=np.float64)
+    return np.asarray(_score(network.weights, x, network.moments, network.training.strides), dtype=np.float64)
 
 
 def _first_weights(training: Training, rng: np.random.Generator, learned: bool) -> Tree:
     """Random weights, as large as keeps the spread of what passes (He and others, 2015)."""
     layers, before = [], 1
     for after in training.channels:
-        kernel = rng.standard_normal((3, 3, before, after)) * math.sqrt(2 / (9 * before))
+        kernel = rng.standard_normal((9 * before, after)) * math.sqrt(2 / (9 * before))
         layers.append((kernel.astype(np.float32), np.zeros(after, np.float32)))
         before = after
     last = (rng.standard_normal(before) / math.sqrt(before)).astype(np.float32), np.float32(0)
@@ -217,20 +225,30 @@ def _front(weights: Tree, x: Tree, n_frames: int) -> Tree:
     return x[..., -n_frames:]
 
 
-def _spread(x: Tree) -> Tree:
-    """Standard deviation of each band; a band that never changes is left as it is."""
-    return x.std((0, 2), keepdims=True)[0] + 1e-6
+def _moments(x: Tree) -> Tree:
+    """Mean and standard deviation of each band; a band that never changes is left as it is."""
+    return x.mean((0, 2))[:, None], x.std((0, 2))[:, None] + 1e-6
 
 
-def _score(weights: Tree, x: Tree, strides: tuple[int, ...]) -> Tree:
+def _score(weights: Tree, x: Tree, moments: Tree, strides: tuple[int, ...]) -> Tree:
     import jax
+
+    mean, spread = moments
+    x = ((x - mean) / spread)[..., None]
+    for (kernel, offset), stride in zip(weights["layers"], strides, strict=True):
+        x = jax.nn.relu(_neighborhoods(x, stride) @ kernel + offset)
+    last, offset = weights["last"]
+    return x.max((1, 2)) @ last + offset
+
+
+def _neighborhoods(x: Tree, stride: int) -> Tree:
+    """The 3 x 3 values around each place, zeros beyond the borders: a convolution is a product of matrices with them.
+
+    On a processor, this is several times faster than the convolution of JAX, which is not compiled well in a loop.
+    """
     import jax.numpy as jnp
 
-    x = jnp.asarray(x)[..., None]
-    for (kernel, offset), stride in zip(weights["layers"], strides, strict=True):
-        form = ("NHWC", "HWIO", "NHWC")
-        x = jax.nn.relu(
-            jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=form) + offset
-        )
-    vector, offset = weights["last"]
-    return x.max((1, 2)) @ vector + offset
+    n_bands, n_frames = x.shape[1:3]
+    x = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    shifted = [x[:, i : i + n_bands : stride, j : j + n_frames : stride] for i in range(3) for j in range(3)]
+    return jnp.concatenate(shifted, axis=-1)

@@ -137,10 +137,11 @@ def networks(
     """How well networks tell up-calls of `RightWhaleChallenge` from noise clips, by what they are given.
 
     For each `input` of `INPUTS`, what it was `trained` and `tested` on, and each `seed`, the `value` of a `quantity`:
-    the "area" under the curve in a fold, or what a parameter of learned PCEN has become, averaged over folds. With
-    "all" seeds, the mean of areas over seeds, and its quotient by that of the logarithm, "over log", with intervals of
-    95 % (`value_low`, `value_high`) from resampling blocks of `BLOCK` neighboring clips within folds, for all inputs
-    alike.
+    the "area" under the curve of calls and noise clips of a fold; "area within blocks", of those of a block, which a
+    network cannot raise by knowing which days have more calls; or what a parameter of learned PCEN has become, averaged
+    over folds. With "all" seeds, the mean of areas over seeds, and its quotient by that of the logarithm, "over log",
+    with intervals of 95 % (`value_low`, `value_high`) from resampling blocks of `BLOCK` neighboring clips within folds,
+    for all inputs alike.
     """
     import pandas as pd
     from tqdm import tqdm
@@ -178,9 +179,7 @@ def networks(
                         rows += [{**keys, "quantity": which, "value": value} for which, value in network.pcen.items()]
                         bar.update()
     parameters = pd.DataFrame(rows).groupby([*KEYS], sort=False, as_index=False).mean()  # over folds
-    draws = cluster_draws(blocks.tolist(), np.random.default_rng(SEED), N_RESAMPLES, strata=folds.tolist())
-    counts = np.array([np.bincount(draw, minlength=len(names)) for draw in draws])
-    return pd.concat([_table(found, seeds, calls, folds, counts), parameters], ignore_index=True)
+    return pd.concat([_table(found, seeds, calls, blocks, folds), parameters], ignore_index=True)
 
 
 def _parts(x: Array, folds: Indices, fleet: Sequence[Array]) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
@@ -202,8 +201,8 @@ def _parts(x: Array, folds: Indices, fleet: Sequence[Array]) -> Iterator[tuple[d
         yield {ALONE: alone[np.newaxis, ~inside] / unit, IN_SHIPS: np.stack(copies)}, tests
 
 
-def areas(values: Array, calls: Flags, folds: Indices, counts: Indices) -> tuple[Array, Array]:
-    """Area under the curve in a fold, averaged over folds: scores of two folds are never compared.
+def areas(values: Array, calls: Flags, groups: Indices, counts: npt.NDArray[np.number]) -> tuple[Array, Array]:
+    """Area under the curve, of calls and noise clips of the same group: scores of two groups are never compared.
 
     Parameters
     ----------
@@ -211,9 +210,9 @@ def areas(values: Array, calls: Flags, folds: Indices, counts: Indices) -> tuple
         Scores of each seed.
     calls : ndarray of bool, shape (clip,)
         Whether there is a call.
-    folds : ndarray of int, shape (clip,)
-        In which fold each clip is.
-    counts : ndarray of int, shape (draw, clip)
+    groups : ndarray of int, shape (clip,)
+        In which group each clip is: a fold, or a block.
+    counts : ndarray, shape (draw, clip)
         How often each clip is in each resample.
 
     Returns
@@ -222,35 +221,40 @@ def areas(values: Array, calls: Flags, folds: Indices, counts: Indices) -> tuple
         The area of each seed, all clips once; and the mean over seeds in each resample.
     """
     of_seeds, of_draws = [], []
-    for fold in np.unique(folds):
-        p, n = (folds == fold) & calls, (folds == fold) & ~calls
+    for group in np.unique(groups):
+        p, n = (groups == group) & calls, (groups == group) & ~calls
         above = (1 + np.sign(values[:, p, np.newaxis] - values[:, np.newaxis, n])) / 2  # 1/2 for equals
-        of_seeds.append(above.mean(axis=(1, 2)))
-        pairs = counts[:, p].sum(axis=1) * counts[:, n].sum(axis=1)
-        of_draws.append((counts[:, p] @ above.mean(axis=0) * counts[:, n]).sum(axis=1) / pairs)
-    return np.mean(of_seeds, axis=0), np.mean(of_draws, axis=0)
+        of_seeds.append([above.sum(axis=(1, 2)), np.full(len(values), p.sum() * n.sum())])
+        wins = (counts[:, p] @ above.mean(axis=0) * counts[:, n]).sum(axis=1)
+        of_draws.append([wins, counts[:, p].sum(axis=1) * counts[:, n].sum(axis=1)])
+    (above_seeds, pairs_seeds), (above_draws, pairs_draws) = np.sum(of_seeds, axis=0), np.sum(of_draws, axis=0)
+    return above_seeds / pairs_seeds, above_draws / pairs_draws
 
 
 def _table(
-    found: Mapping[tuple[str, str, str], Array], seeds: Sequence[int], calls: Flags, folds: Indices, counts: Indices
+    found: Mapping[tuple[str, str, str], Array], seeds: Sequence[int], calls: Flags, blocks: Indices, folds: Indices
 ) -> "pd.DataFrame":
     """Areas of each seed; those of all, and their quotients by the logarithm's, with intervals."""
     import pandas as pd
 
-    both = {keys: areas(values, calls, folds, counts) for keys, values in found.items()}
-    for name, trained in dict.fromkeys(keys[:2] for keys in found):
-        pairs = [both[name, trained, at(ratio)] for ratio in RATIOS]
-        both[name, trained, MEAN] = np.mean([a for a, _ in pairs], axis=0), np.mean([b for _, b in pairs], axis=0)
+    draws = cluster_draws(blocks.tolist(), np.random.default_rng(SEED), N_RESAMPLES, strata=folds.tolist())
+    counts = np.array([np.bincount(draw, minlength=calls.size) for draw in draws])
     rows = []
-    for (name, trained, tested), (of_seeds, of_draws) in both.items():
-        keys = {"input": name, "trained": trained, "tested": tested}
-        rows += [
-            {**keys, "seed": str(seed), "quantity": "area", "value": value}
-            for seed, value in zip(seeds, of_seeds, strict=True)
-        ]
-        over_log = of_draws / both[LOG, trained, tested][1]
-        for quantity, values in {"area": of_draws, "over log": over_log}.items():
-            rows.append({**keys, "seed": "all", "quantity": quantity, **interval("value", values)})
+    # A block is in a resample as a whole: k times its pairs, where the product of two counts would be k squared.
+    for suffix, groups, weights in (("", folds, counts), (" within blocks", blocks, np.sqrt(counts))):
+        both = {keys: areas(values, calls, groups, weights) for keys, values in found.items()}
+        for name, trained in dict.fromkeys(keys[:2] for keys in found):
+            pairs = [both[name, trained, at(ratio)] for ratio in RATIOS]
+            both[name, trained, MEAN] = np.mean([a for a, _ in pairs], axis=0), np.mean([b for _, b in pairs], axis=0)
+        for (name, trained, tested), (of_seeds, of_draws) in both.items():
+            keys = {"input": name, "trained": trained, "tested": tested}
+            rows += [
+                {**keys, "seed": str(seed), "quantity": f"area{suffix}", "value": value}
+                for seed, value in zip(seeds, of_seeds, strict=True)
+            ]
+            over_log = of_draws / both[LOG, trained, tested][1]
+            for quantity, values in {f"area{suffix}": of_draws, f"over log{suffix}": over_log}.items():
+                rows.append({**keys, "seed": "all", "quantity": quantity, **interval("value", values)})
     return pd.DataFrame(rows)
 
 

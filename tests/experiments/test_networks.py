@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from pcenlib.core.spectrogram import spectrogram
 from pcenlib.datasets.catalogue import find
 from pcenlib.experiments import networks, right_whales
 from pcenlib.experiments.intervals import area_under_curve
@@ -36,48 +37,53 @@ def test_the_same_generator_mixes_the_same_ships_at_another_ratio():
 
 
 def test_magnitudes_are_of_a_clip_after_itself_reversed():
-    E = networks.magnitudes(white(2, 4000))
+    x = white(2, 4000)
+    later = spectrogram(x[:, 96:], SETTING)  # frames are 128 samples apart, and 4000 is 96 short of 32 of them
+    E = networks.magnitudes(x)
     assert E.shape == (2, SETTING.n_bands, SETTING.n_frames(8000))
-    assert_allclose(E, E[..., ::-1], rtol=1e-9, atol=1e-9, equal_nan=False) if E.shape[-1] % 2 == 0 else None
+    assert_allclose(E[..., -later.shape[-1] :], later)
 
 
-def test_areas_are_those_of_each_fold_averaged():
+def test_areas_are_of_all_pairs_within_a_group():
     rng = np.random.default_rng(0)
-    values, calls, folds = rng.standard_normal((2, 40)).round(1), rng.random(40) < 0.5, np.arange(40) % 2
+    values, calls, groups = rng.standard_normal((2, 40)).round(1), rng.random(40) < 0.5, np.arange(40) % 2
     counts = rng.integers(0, 3, (4, 40))
     counts[0] = 1
-    of_seeds, of_draws = areas(values, calls, folds, counts)
-    expected = [
-        [
-            area_under_curve(np.repeat(scores[i & calls], n[i & calls]), np.repeat(scores[i & ~calls], n[i & ~calls]))
-            for i in (folds == 0, folds == 1)
-        ]
-        for n in counts
-        for scores in values
-    ]
-    by_draw = np.mean(expected, axis=1).reshape(4, 2)
-    assert_allclose(of_seeds, by_draw[0])
-    assert_allclose(of_draws, by_draw.mean(axis=1))
+    of_seeds, of_draws = areas(values, calls, groups, counts)
+    expected = np.zeros((4, 2))
+    for draw, n in enumerate(counts):
+        in_groups = [(n[i & calls], i & calls, n[i & ~calls], i & ~calls) for i in (groups == 0, groups == 1)]
+        pairs = [a.sum() * b.sum() for a, _, b, _ in in_groups]
+        for seed, of_seed in enumerate(values):
+            each = [area_under_curve(np.repeat(of_seed[p], a), np.repeat(of_seed[q], b)) for a, p, b, q in in_groups]
+            expected[draw, seed] = np.average(each, weights=pairs)
+    assert_allclose(of_seeds, expected[0])
+    assert_allclose(of_draws, expected.mean(axis=1))
+
+
+def test_groups_without_a_call_or_without_noise_have_no_pairs():
+    calls, groups = np.array([True, True, True, False, False]), np.array([0, 1, 1, 1, 2])
+    of_seeds, of_draws = areas(np.array([[9.0, 3, 1, 2, 8]]), calls, groups, np.ones((1, 5)))
+    assert (of_seeds, of_draws) == (0.5, 0.5)
 
 
 def test_a_fold_is_tested_with_clips_and_ships_that_it_was_not_trained_with():
-    # Clip k is a tone in band k, and ship k one in band 16 + k.
-    folds = np.arange(10) % networks.N_FOLDS
-    x = np.stack([tone(SETTING.frequencies[k], 2) for k in range(10)])
-    fleet = [tone(SETTING.frequencies[16 + k], 6) for k in range(10)]
+    # Clip k is a tone in band 3 k, and ship k one in band 17 + 3 k.
+    folds, centers = np.arange(networks.N_FOLDS), 3 * np.arange(networks.N_FOLDS)
+    x = np.stack([tone(SETTING.frequencies[center], 2) for center in centers])
+    fleet = [tone(SETTING.frequencies[17 + center], 6) for center in centers]
     for fold, (trainings, tests) in enumerate(networks._parts(x, folds, fleet)):
         assert list(tests) == [ALONE, *map(at, RATIOS)]
-        assert trainings[IN_SHIPS].shape[0] == networks.COPIES
-        loudest = {
-            "training": trainings[IN_SHIPS].max(axis=(0, 1, 3)),
-            "testing": np.max([tests[at(ratio)] for ratio in RATIOS], axis=(0, 1, 3)),
-        }
-        heard = {part: set(np.flatnonzero(level > 0.5 * level.max())) for part, level in loudest.items()}
-        own = {fold, fold + networks.N_FOLDS}
-        assert not {16 + k for k in own} & heard["training"]
-        assert not own & heard["training"]
-        assert heard["testing"] <= own | {16 + k for k in own}
-        assert trainings[ALONE].shape[:2] == (1, np.count_nonzero(folds != fold))
+        assert trainings[ALONE].shape[:2] == (1, networks.N_FOLDS - 1)
+        assert trainings[IN_SHIPS].shape[:2] == (networks.COPIES, networks.N_FOLDS - 1)
+        training, testing = (
+            np.max([E[..., 40:].max(axis=(*range(E.ndim - 2), -1)) for E in parts.values()], axis=0)
+            for parts in (trainings, tests)
+        )
+        for offset in (0, 17):
+            heard = (np.delete(training[centers + offset], fold), testing[offset + 3 * fold])
+            tones = min(np.min(level) for level in heard)
+            assert max(training[offset + 3 * fold], np.delete(testing[centers + offset], fold).max()) < 0.1 * tones
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +118,9 @@ def test_seeds_are_averaged_and_inputs_are_compared_with_the_logarithm(table):
     one = wide["all"].xs(IN_SHIPS, level="trained")
     assert_allclose(one[LOG, MEAN], one[LOG][[at(ratio) for ratio in RATIOS]].mean())
     over = table[table["quantity"] == "over log"].set_index(["input", "trained", "tested"])
-    assert_allclose(over["value"], wide["all"].loc[over.index] / wide["all"].xs(LOG)[over.index.droplevel(0)].to_numpy())
+    assert_allclose(
+        over["value"], wide["all"].loc[over.index] / wide["all"].xs(LOG)[over.index.droplevel(0)].to_numpy()
+    )
     assert (over["value_low"] <= over["value_high"]).all()
     assert (over.loc[LOG, ["value", "value_low", "value_high"]] == 1).all(axis=None)
 
