@@ -196,8 +196,16 @@ def scores(network: Network, pictures: npt.ArrayLike) -> npt.NDArray[np.float64]
     -------
     ndarray, shape (clip,)
     """
-    x = _front(network.weights, np.asarray(pictures, dtype=np.float32), network.n_frames)
-    return np.asarray(_score(network.weights, x, network.moments, network.training.strides), dtype=np.float64)
+    x = np.asarray(pictures, dtype=np.float32)
+    found = _scoring(network.training, network.n_frames)(network.weights, network.moments, x)
+    return np.asarray(found, dtype=np.float64)
+
+
+@functools.cache
+def _scoring(training: Training, n_frames: int) -> Callable[..., Tree]:
+    import jax
+
+    return jax.jit(lambda weights, moments, x: _score(weights, _front(weights, x, n_frames), moments, training.strides))
 
 
 def _first_weights(training: Training, rng: np.random.Generator, learned: bool) -> Tree:

@@ -65,7 +65,7 @@ TRAINING = Training()
 """The network of the chapter."""
 
 LOG, PCEN, LEARNED = "log magnitude", "PCEN", "learned PCEN"
-INPUTS: Mapping[str, Callable[[Array], Array]] = {
+INPUTS: Mapping[str, Callable[[Array], npt.NDArray[np.floating]]] = {
     LOG: np.log,
     "log over median": lambda E: np.log(E / np.median(E, axis=-1, keepdims=True)),
     PCEN: lambda E: pcen(E, s=RIGHT_WHALE.s),
@@ -281,6 +281,7 @@ EXPERIMENTS = {
         ),
         keys=KEYS,
         tolerances={"value": 0.03, "value_low": 0.03, "value_high": 0.03},
+        note="needs the extra learn, and a quarter of an hour on one core",
     )
 }
 """The experiment of this module, by the name of its stored table. It needs the extra `learn`."""
