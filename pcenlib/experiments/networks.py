@@ -14,6 +14,7 @@ without ships, within the training clips of the first fold.
 import importlib.util
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,38 +133,40 @@ def _level(x: Array) -> Array:
 
 
 def networks(
-    challenge: RealSet, ships: RealSet, *, training: Training = TRAINING, seeds: Sequence[int] = SEEDS
+    challenge: RealSet,
+    ships: RealSet,
+    *,
+    training: Training = TRAINING,
+    seeds: Sequence[int] = SEEDS,
+    inputs: Sequence[str] = tuple(INPUTS),
+    trainings: Sequence[str] = (ALONE, IN_SHIPS),
+    spread: float = 0.0,
 ) -> "pd.DataFrame":
     """How well networks tell up-calls of `RightWhaleChallenge` from noise clips, by what they are given.
 
-    For each `input` of `INPUTS`, what it was `trained` and `tested` on, and each `seed`, the `value` of a `quantity`:
+    For each `input` of `inputs`, what it was `trained` and `tested` on, and each `seed`, the `value` of a `quantity`:
     the "area" under the curve of calls and noise clips of a fold; "area within blocks", of those of a block, which a
     network cannot raise by knowing which days have more calls; or what a parameter of learned PCEN has become, averaged
     over folds. With "all" seeds, the mean of areas over seeds, and its quotient by that of the logarithm, "over log",
     with intervals of 95 % (`value_low`, `value_high`) from resampling blocks of `BLOCK` neighboring clips within folds,
-    for all inputs alike.
+    for all inputs alike. In the end, every clip is made louder or fainter by a random number of dB, up to `spread`.
     """
     import pandas as pd
     from tqdm import tqdm
 
     if importlib.util.find_spec("jax") is None:
         raise ModuleNotFoundError("networks are trained with JAX: pip install 'pcenlib[learn]'")
-    names = [*(clip.name for clip in challenge.clips), *challenge.recordings]
-    calls = np.arange(len(names)) < len(challenge.clips)
-    block_of = neighbor_blocks(names)
-    blocks = np.array([block_of[name] for name in names])
+    x, calls, blocks, fleet = _clips(challenge, ships)
     folds = blocks % N_FOLDS
-    x = np.array([waveform(challenge.folder / name, SETTING.sr) for name in names])
-    fleet = [waveform(ships.folder / name, SETTING.sr) for name in ships.recordings]
-
     rows: list[dict[str, Any]] = []
-    found: dict[tuple[str, str, str], Array] = defaultdict(lambda: np.empty((len(seeds), len(names))))
-    with tqdm(total=N_FOLDS * len(INPUTS) * 2 * len(seeds), unit="network") as bar:
-        for fold, (trainings, tests) in enumerate(_parts(x, folds, fleet)):
-            for name, front_end in INPUTS.items():
+    found: dict[tuple[str, str, str], Array] = defaultdict(lambda: np.empty((len(seeds), calls.size)))
+    with tqdm(total=N_FOLDS * len(inputs) * len(trainings) * len(seeds), unit="network") as bar:
+        for fold, (parts, tests) in enumerate(_parts(x, folds, fleet, spread)):
+            for name in inputs:
+                front_end = INPUTS[name]
                 tested_on = {tested: front_end(E) for tested, E in tests.items()}
-                for trained, E in trainings.items():
-                    pictures = front_end(E)
+                for trained in trainings:
+                    pictures = front_end(parts[trained])
                     for k, seed in enumerate(seeds):
                         network = train(
                             pictures,
@@ -182,8 +185,43 @@ def networks(
     return pd.concat([_table(found, seeds, calls, blocks, folds), parameters], ignore_index=True)
 
 
-def _parts(x: Array, folds: Indices, fleet: Sequence[Array]) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
+def levels_alone(challenge: RealSet, ships: RealSet) -> "pd.DataFrame":
+    """How well calls and noise clips are told apart by nothing but how loud a clip is, in the bands of `SETTING`.
+
+    For each condition that networks are `tested` in, the `area`, as for `networks`, with its interval.
+    """
+    import pandas as pd
+
+    x, calls, blocks, fleet = _clips(challenge, ships)
+    folds = blocks % N_FOLDS
+    found: dict[str, Array] = defaultdict(lambda: np.empty((1, calls.size)))
+    for fold, (_, tests) in enumerate(_parts(x, folds, fleet)):
+        for tested, E in tests.items():
+            found[tested][0, folds == fold] = (E**2).sum(axis=(-2, -1))
+    counts = _counts(blocks, folds)
+    draws = {tested: areas(levels, calls, folds, counts)[1] for tested, levels in found.items()}
+    draws[MEAN] = np.mean([draws[at(ratio)] for ratio in RATIOS], axis=0)
+    return pd.DataFrame([{"tested": tested, **interval("area", values)} for tested, values in draws.items()])
+
+
+def _clips(challenge: RealSet, ships: RealSet) -> tuple[Array, Flags, Indices, list[Array]]:
+    """Waveforms of all clips, which of them are calls, their blocks, and ships."""
+    names = [*(clip.name for clip in challenge.clips), *challenge.recordings]
+    block_of = neighbor_blocks(names)
+    x = np.array([waveform(challenge.folder / name, SETTING.sr) for name in names])
+    fleet = [waveform(ships.folder / name, SETTING.sr) for name in ships.recordings]
+    return x, np.arange(len(names)) < len(challenge.clips), np.array([block_of[name] for name in names]), fleet
+
+
+def _parts(
+    x: Array, folds: Indices, fleet: Sequence[Array], spread: float = 0.0
+) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
     """Magnitudes of each fold: to train with, (copy, clip, band, frame), and to test with, (clip, band, frame)."""
+
+    def at_any_level(E: Array, rng: np.random.Generator) -> Array:
+        gains = 10 ** (rng.uniform(-spread, spread, len(E)) / 20)
+        return E * (gains / unit)[:, np.newaxis, np.newaxis]
+
     alone = magnitudes(x)
     unit = np.median(alone)  # what magnitudes are relative to, for learned parameters that depend on it
     for fold in range(N_FOLDS):
@@ -193,12 +231,20 @@ def _parts(x: Array, folds: Indices, fleet: Sequence[Array]) -> Iterator[tuple[d
         for copy in range(COPIES):
             rng = np.random.default_rng([SEED, fold, copy])
             ratios = rng.uniform(min(RATIOS), max(RATIOS), np.count_nonzero(~inside))
-            copies.append(magnitudes(mixed(x[~inside], others, ratios, rng)) / unit)
-        tests = {ALONE: alone[inside] / unit}
+            copies.append(at_any_level(magnitudes(mixed(x[~inside], others, ratios, rng)), rng))
+        rng = np.random.default_rng([SEED, fold])
+        parts = {ALONE: at_any_level(alone[~inside], rng)[np.newaxis], IN_SHIPS: np.stack(copies)}
+        tests = {ALONE: at_any_level(alone[inside], rng)}
         for ratio in RATIOS:
             rng = np.random.default_rng([SEED, fold])  # the same stretches of ships at all ratios
-            tests[at(ratio)] = magnitudes(mixed(x[inside], own, ratio, rng)) / unit
-        yield {ALONE: alone[np.newaxis, ~inside] / unit, IN_SHIPS: np.stack(copies)}, tests
+            tests[at(ratio)] = at_any_level(magnitudes(mixed(x[inside], own, ratio, rng)), rng)
+        yield parts, tests
+
+
+def _counts(blocks: Indices, folds: Indices) -> Indices:
+    """How often each clip is in each resample of blocks within folds; the first has each once."""
+    draws = cluster_draws(blocks.tolist(), np.random.default_rng(SEED), N_RESAMPLES, strata=folds.tolist())
+    return np.array([np.bincount(draw, minlength=blocks.size) for draw in draws])
 
 
 def areas(values: Array, calls: Flags, groups: Indices, counts: npt.NDArray[np.number]) -> tuple[Array, Array]:
@@ -237,8 +283,7 @@ def _table(
     """Areas of each seed; those of all, and their quotients by the logarithm's, with intervals."""
     import pandas as pd
 
-    draws = cluster_draws(blocks.tolist(), np.random.default_rng(SEED), N_RESAMPLES, strata=folds.tolist())
-    counts = np.array([np.bincount(draw, minlength=calls.size) for draw in draws])
+    counts = _counts(blocks, folds)
     rows = []
     # A block is in a resample as a whole: k times its pairs, where the product of two counts would be k squared.
     for suffix, groups, weights in (("", folds, counts), (" within blocks", blocks, np.sqrt(counts))):
@@ -264,24 +309,35 @@ def at(ratio: float) -> str:
 
 
 KEYS = ("input", "trained", "tested", "seed", "quantity")
+TOLERANCES = {"value": 0.03, "value_low": 0.03, "value_high": 0.03}  # trained on another machine, a network is another
+COMPARED = (LOG, PCEN, LEARNED)
+
+CHOICES = (dict(PCEN_START), TRAINING, RATIOS, SEEDS, (BLOCK, N_FOLDS, COPIES, SEED, N_RESAMPLES))
+SPREAD = 20.0  # dB
 
 EXPERIMENTS = {
     "networks": Experiment(
         run=networks,
         sets=("narw", "deepship"),
-        definition=describe(
-            "networks that tell up-calls from noise clips, version 1",
-            SETTING,
-            [*INPUTS],
-            dict(PCEN_START),
-            TRAINING,
-            RATIOS,
-            SEEDS,
-            (BLOCK, N_FOLDS, COPIES, SEED, N_RESAMPLES),
-        ),
+        definition=describe("networks that tell up-calls from noise clips, version 1", SETTING, [*INPUTS], *CHOICES),
         keys=KEYS,
-        tolerances={"value": 0.03, "value_low": 0.03, "value_high": 0.03},
+        tolerances=TOLERANCES,
         note="needs the extra learn, and a quarter of an hour on one core",
-    )
+    ),
+    "networks-any-level": Experiment(
+        run=partial(networks, inputs=COMPARED, trainings=(IN_SHIPS,), spread=SPREAD),
+        sets=("narw", "deepship"),
+        definition=describe("networks, clips at any level, version 1", SETTING, COMPARED, SPREAD, *CHOICES),
+        keys=KEYS,
+        tolerances=TOLERANCES,
+        note="needs the extra learn, and five minutes",
+    ),
+    "networks-levels": Experiment(
+        run=levels_alone,
+        sets=("narw", "deepship"),
+        definition=describe("up-calls told from noise clips by level alone, version 1", SETTING, *CHOICES),
+        keys=("tested",),
+        tolerances={"area": 1e-5, "area_low": 1e-5, "area_high": 1e-5},
+    ),
 }
-"""The experiment of this module, by the name of its stored table. It needs the extra `learn`."""
+"""The experiments of this module, by the names of their stored tables. Those with a note need the extra `learn`."""
