@@ -43,7 +43,7 @@ def wanted(file):
     """What pyproject.toml asks for, of all that a lock is made from."""
     groups = PROJECT["dependency-groups"]
     lists = [PROJECT["project"]["dependencies"], groups["build"]]
-    lists += [extra for name, extra in EXTRAS.items() if name != "test" or file == EVERYTHING]
+    lists += [extra for name, extra in EXTRAS.items() if name not in ("learn", "test") or file == EVERYTHING]
     lists += [groups["peers"]] if file == EVERYTHING else []
     requirements = [Requirement(line) for lines in lists for line in lines]
     return [requirement for requirement in requirements if requirement.name != "pcenlib"]
@@ -81,7 +81,7 @@ def test_readers_get_the_versions_that_are_tested(python):
 
 @each_python
 def test_readers_get_no_test_tools(python):
-    assert not locked(READERS, python).keys() & {"hypothesis", "mypy", "playwright", "pytest", "ruff"}
+    assert not locked(READERS, python).keys() & {"hypothesis", "jax", "mypy", "playwright", "pytest", "ruff"}
 
 
 def test_what_is_installed_is_what_is_locked():

@@ -10,7 +10,8 @@ from pcenlib.experiments.results import EXPERIMENTS, store
 
 def main() -> None:
     """Store the results that were asked for, or all."""
-    parser = argparse.ArgumentParser(prog="python -m pcenlib.experiments", description=__doc__)
+    notes = "; ".join(f"{name} {each.note}" for name, each in EXPERIMENTS.items() if each.note)
+    parser = argparse.ArgumentParser(prog="python -m pcenlib.experiments", description=__doc__, epilog=notes)
     parser.add_argument("names", nargs="*", choices=[[], *EXPERIMENTS], metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument("--home", type=Path, metavar="FOLDER", help=f"data home (default: {VARIABLE})")
     options = parser.parse_args()

@@ -16,6 +16,7 @@ from pcenlib.experiments import (
     fits,
     levels,
     neighbors,
+    networks,
     nighthawks,
     outdoor_noise,
     played_detection,
@@ -49,6 +50,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         neighbors,
         soundscapes,
         stronger,
+        networks,
     )
     for name, experiment in module.EXPERIMENTS.items()
 }

@@ -53,6 +53,8 @@ class Experiment:
         Columns that tell its rows apart.
     tolerances : mapping of str to float
         Columns to compare when it is computed again, as for `check_same`.
+    note : str
+        What to know before running it: how long it takes, what it needs.
     """
 
     run: "Callable[..., pd.DataFrame]"
@@ -61,6 +63,7 @@ class Experiment:
     definition: str
     keys: Sequence[str]
     tolerances: Mapping[str, float]
+    note: str = ""
 
 
 def save(name: str, table: "pd.DataFrame", *, definition: str, folder: Path = FOLDER, **provenance: Any) -> Path:

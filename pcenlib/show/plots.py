@@ -34,6 +34,8 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "PCEN": {"color": "#D41159", "linestyle": "-"},
     "slower log(E/M)": {"color": "#C08457", "linestyle": (0, (2, 1))},
     "spectrum alone": {"color": "#5C6F00", "linestyle": (0, (1, 1.5))},
+    "log over median": {"color": "#4B0092", "linestyle": (0, (5, 2))},
+    "learned PCEN": {"color": "#B0005B", "linestyle": "-."},
     "chance": {"color": "0.35", "linestyle": ":"},
     "as written": {"color": "#222222", "linestyle": "-"},
     "as released": {"color": "#7B5EA7", "linestyle": "--"},
