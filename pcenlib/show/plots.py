@@ -31,7 +31,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "log(E/median)": {"color": "#4B0092", "linestyle": (0, (5, 2))},
     "log(1 + E/median)": {"color": "#1A85FF", "linestyle": (0, (3, 1, 1, 1))},
     "log(E/M)": {"color": "#994F00", "linestyle": "--"},
-    "PCEN": {"color": "#D41159", "linestyle": "-"},
+    "PCEN": {"color": "#D55E00", "linestyle": "-"},
     "slower log(E/M)": {"color": "#C08457", "linestyle": (0, (2, 1))},
     "spectrum alone": {"color": "#5C6F00", "linestyle": (0, (1, 1.5))},
     "log over median": {"color": "#4B0092", "linestyle": (0, (5, 2))},
