@@ -29,7 +29,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "along rising lines": {"color": "#000000", "linestyle": "-"},
     "log magnitude": {"color": "#009E73", "linestyle": "-"},
     "log over median": {"color": "#4B6A88", "linestyle": "--"},
-    "PCEN": {"color": "#D55E00", "linestyle": "-"},
+    "PCEN": {"color": "#B03A00", "linestyle": "-"},
     "learned PCEN": {"color": "#882255", "linestyle": "-."},
     "chance": {"color": "0.35", "linestyle": ":"},
     "as written": {"color": "#222222", "linestyle": "-"},
