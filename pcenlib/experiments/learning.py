@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float32]
 Tree = Any  # arrays of JAX in dictionaries, lists and tuples
 
 PCEN_START: Mapping[str, float] = {"s": 0.33, "alpha": 1.0, "delta": 1.0, "r": 0.1}
-"""Where learned parameters start: at the paper's, but for r, whose limit 0 no positive number reaches."""
+"""Where learned parameters start, at the paper's but for r, whose limit 0 no positive number reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ TRAINING = Training()
 LOG, PCEN, LEARNED = "log magnitude", "PCEN", "learned PCEN"
 INPUTS: Mapping[str, Callable[[Array], npt.NDArray[np.floating]]] = {
     LOG: np.log,
-    "log over median": lambda E: np.log(E / np.median(E, axis=-1, keepdims=True)),
+    "log(E/median)": lambda E: np.log(E / np.median(E, axis=-1, keepdims=True)),
     PCEN: lambda E: pcen(E, s=RIGHT_WHALE.s),
     "slower PCEN": lambda E: pcen(E, s=RIGHT_WHALE_RELEASED.setting.s),
     LEARNED: lambda E: E,

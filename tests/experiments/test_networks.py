@@ -15,7 +15,7 @@ from pcenlib.experiments.networks import ALONE, IN_SHIPS, INPUTS, LEARNED, LOG, 
 from tests.experiments.homes import whales_home
 from tests.sounds import white
 
-SOME = {name: INPUTS[name] for name in (LOG, PCEN, LEARNED)}
+SOME = (LOG, PCEN, LEARNED)
 TINY = Training(channels=(2,), strides=(4,), epochs=1, batch=4)
 
 
@@ -87,17 +87,40 @@ def test_a_fold_is_tested_with_clips_and_ships_that_it_was_not_trained_with():
             assert max(training[offset + 3 * fold], np.delete(testing[centers + offset], fold).max()) < 0.1 * tones
 
 
+def test_clips_at_any_level_differ_by_a_gain_alone():
+    x, fleet, folds = white(10, 4000), [white(9000, seed=k) for k in range(5)], np.arange(10) % networks.N_FOLDS
+    plain, changed = next(networks._parts(x, folds, fleet)), next(networks._parts(x, folds, fleet, 20.0))
+    for before, after in zip(plain, changed, strict=True):
+        for name, E in before.items():
+            gains = after[name] / E
+            assert_allclose(gains, np.broadcast_to(gains[..., :1, :1], gains.shape))
+            assert np.ptp(gains[..., 0, 0]) > 0.1
+            assert np.abs(20 * np.log10(gains)).max() <= 20
+            for blind in (PCEN, "slower PCEN", "log(E/median)"):
+                assert_allclose(INPUTS[blind](after[name]), INPUTS[blind](E), atol=1e-9)
+
+
+def test_level_alone_tells_louder_clips_at_every_ratio(tmp_path, monkeypatch):
+    monkeypatch.setattr(right_whales, "BLOCK", 4)
+    monkeypatch.setattr(networks, "N_FOLDS", 2)
+    monkeypatch.setattr(networks, "COPIES", 1)
+    home = whales_home(tmp_path)
+    table = networks.levels_alone(find("narw", home), find("deepship", home)).set_index("tested")
+    assert list(table.index) == [ALONE, *map(at, RATIOS), MEAN]
+    assert (table["area"] > 0.7).all()  # half of the calls are loud tones
+    assert ((table["area_low"] <= table["area"]) & (table["area"] <= table["area_high"])).all()
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     pytest.importorskip("jax", reason="needs the extra learn")
     home = whales_home(tmp_path_factory.mktemp("whales"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(right_whales, "BLOCK", 4)
-        patch.setattr(networks, "INPUTS", SOME)
         patch.setattr(networks, "N_FOLDS", 2)
         patch.setattr(networks, "COPIES", 1)
         patch.setattr(networks, "N_RESAMPLES", 20)
-        return networks.networks(find("narw", home), find("deepship", home), training=TINY, seeds=(1, 2))
+        return networks.networks(find("narw", home), find("deepship", home), training=TINY, seeds=(1, 2), inputs=SOME)
 
 
 def test_the_table_has_every_input_condition_and_seed(table):
