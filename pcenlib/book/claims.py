@@ -363,9 +363,9 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> str:
     recorded, heard = counted(NAMED, OTHER, REPROPAGATED)
     simulated, modeled = counted(SIMULATED)
     without, _ = counted("")
+    untested = f"{without} have no evidence yet, and " if without else ""
     return (
-        f"Of {len(claims)} claims, {without} have no evidence yet, and **{proved} rest on proof, arithmetic, or the "
-        f"paper's own words**: {truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
+        f"Of {len(claims)} claims, {untested}**{proved} rest on proof, arithmetic, or the paper's own words**: {truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
         f"**{simulated} rest on simulation alone**: {modeled}; a simulation that disagrees refutes nothing, so such a "
         "claim counts as not testable here."
     )

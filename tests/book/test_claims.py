@@ -415,6 +415,8 @@ def test_the_summary_counts_claims_by_what_they_rest_on(notebook):
     assert "own words**: 1 true. **1 rest on recordings**" in text
     assert "others: 1 not supported. **0 rest on simulation alone**: none; " in text
     assert text.count(". ") == 2
+    without = [row for row in collect([notebook("whole", proof(), simulation(), ships())]) if row["evidence"]]
+    assert summary(without).startswith("Of 2 claims, **1 rest on proof")
 
 
 # Disagreements
