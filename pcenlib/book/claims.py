@@ -155,13 +155,15 @@ def badge(outcome: str) -> str:
 
 
 def digits(value: float | str) -> str:
-    """A number with two digits after the point below 10, and else with three in all; "inf" has no limit."""
+    """A number with three digits, or with three after the point just below 1; "inf" has no limit."""
     value = float(value)
     if math.isinf(value):
         return "no limit"
     if value.is_integer() or abs(value) >= 1000:
         return f"{value:.0f}"
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
+    if 0.1 <= abs(value) < 10:
+        return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}"
+    return f"{value:.3g}"
 
 
 def in_words(estimate: float | str | None, low: float | str | None, high: float | str | None) -> str:
@@ -365,7 +367,8 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> str:
     without, _ = counted("")
     untested = f"{without} have no evidence yet, and " if without else ""
     return (
-        f"Of {len(claims)} claims, {untested}**{proved} rest on proof, arithmetic, or the paper's own words**: {truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
+        f"Of {len(claims)} claims, {untested}**{proved} rest on proof, arithmetic, or the paper's own words**: "
+        f"{truths}. **{recorded} rest on recordings**, the paper's own or others: {heard}. "
         f"**{simulated} rest on simulation alone**: {modeled}; a simulation that disagrees refutes nothing, so such a "
         "claim counts as not testable here."
     )

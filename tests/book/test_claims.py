@@ -306,8 +306,9 @@ def test_cards_show_the_estimate_beside_the_papers_value():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.284, "0.28"),
-        (0.9998, "1.00"),
+        (0.284, "0.284"),
+        (0.9998, "1.000"),
+        (0.0498, "0.0498"),
         (1, "1"),
         (6.04, "6.04"),
         (113.4, "113"),
