@@ -96,7 +96,7 @@ def concentration(E: npt.ArrayLike) -> Array:
 
     Examples
     --------
-    >>> concentration([[1.0, 1.0, 1.0], [0.0, 0.0, 2.0]])
+    >>> concentration([[1.0, 1.0], [0.0, 2.0]])
     array([0., 1.])
     """
     from scipy.special import entr  # here, because it takes long to import
